@@ -1,0 +1,1 @@
+"""An agent that refunds money after somebody has said yes."""

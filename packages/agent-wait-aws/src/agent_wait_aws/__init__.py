@@ -1,0 +1,1 @@
+"""agent-wait for AWS: publish an agent's questions to SNS, SQS, EventBridge and DynamoDB."""

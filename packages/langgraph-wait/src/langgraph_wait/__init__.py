@@ -1,0 +1,1 @@
+"""agent-wait for LangGraph: ask from a node or a tool, publish the interrupts, resume with the answer."""
