@@ -30,7 +30,7 @@ test: $(VENV) $(MINISTACK) ## every test, on the Python of .python-version (ARGS
 	.venv/bin/pytest $(ARGS)
 
 .PHONY: test-matrix
-test-matrix: $(UV) $(MINISTACK) ## the packages' tests on every other Python from 3.11 to 3.14 that is installed
+test-matrix: $(VENV) $(MINISTACK) ## the packages' tests on every other Python from 3.11 to 3.14 that is installed
 	tools/test-matrix $(ARGS)
 
 .PHONY: check
