@@ -1,0 +1,133 @@
+"""What an answer is, how it travels through the framework, and what it does to an approved call."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from agent_wait._canonical import to_plain
+from agent_wait._types import JSON
+
+_WRAPPER = "__answer__"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrappedAnswer:
+    """An answer with the name of the call that it answers, as the framework hands it on.
+
+    Attributes:
+        answer: As it was sent.
+        fingerprint: Names the call; it is taken by no other.
+        question_id: The id that it was sent under.
+        at: When it was given to the framework, seconds since the epoch, UTC.
+        answered_by: Who gave it, as the host says.
+    """
+
+    answer: JSON
+    fingerprint: str
+    question_id: str | None = None
+    at: float | None = None
+    answered_by: str | None = None
+
+    def to_value(self) -> dict[str, JSON]:
+        """What goes through the framework: a dict with one key, `__answer__`."""
+        return {
+            _WRAPPER: {
+                "v": 1,
+                "answer": self.answer,
+                "fingerprint": self.fingerprint,
+                "question_id": self.question_id,
+                "at": self.at,
+                "answered_by": self.answered_by,
+            }
+        }
+
+
+def wrap_answer(message: Mapping[str, Any], *, at: float) -> JSON:
+    """A message's answer, wrapped when it carries a fingerprint, and else exactly as it was sent.
+
+    A bare interrupt, or a framework's own middleware, must get what was sent.
+
+    Args:
+        message: A well-formed answer.
+        at: Now, in seconds since the epoch, UTC.
+    """
+    fingerprint: str | None = message.get("fingerprint")
+    answer: Any = message["answer"]
+    if fingerprint is None:
+        return answer
+    return WrappedAnswer(
+        answer=to_plain(answer, "answer", lenient=True),
+        fingerprint=fingerprint,
+        question_id=message.get("question_id"),
+        at=at,
+        answered_by=message.get("answered_by"),
+    ).to_value()
+
+
+def unwrap_answer(value: Any) -> WrappedAnswer | None:
+    """Read what `wrap_answer` made, one level deep; None for anything else, which is an answer as sent."""
+    if type(value) is not dict or len(value) != 1:  # pyright: ignore[reportUnknownArgumentType]
+        return None
+    inner: Any = value.get(_WRAPPER)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    if type(inner) is not dict or "answer" not in inner or type(inner.get("fingerprint")) is not str:  # pyright: ignore[reportUnknownMemberType]
+        return None
+    read: dict[str, Any] = inner
+    return WrappedAnswer(
+        answer=read["answer"],
+        fingerprint=read["fingerprint"],
+        question_id=read.get("question_id"),
+        at=read.get("at"),
+        answered_by=read.get("answered_by"),
+    )
+
+
+def is_answer(message: object) -> bool:
+    """Whether a host's message is an answer: it names a question. Everything else is a start.
+
+    >>> is_answer({"thread_id": "t-1", "question_id": "q-1", "answer": {"action": "approve"}})
+    True
+    """
+    return isinstance(message, Mapping) and "question_id" in message
+
+
+class Verdict(NamedTuple):
+    """What an answer does to a call without a decision parameter.
+
+    `run`: the body runs, with `detail` as the edited arguments, if any. `give`: the answer is returned in
+    the body's place. `again`: the question is asked again, with `detail` as the reason.
+    """
+
+    does: Literal["run", "give", "again"]
+    detail: Any = None
+
+
+_RUN = Verdict("run")
+_GIVE = Verdict("give")
+_Answer: TypeAlias = Any
+
+
+def judge(answer: _Answer) -> Verdict:
+    """The answer table of the contract, as far as it does not need the function."""
+    if type(answer) is str:
+        return _again_if_encoded(answer)
+    if type(answer) is not dict or answer.get("action") != "approve":  # pyright: ignore[reportUnknownMemberType]
+        return _GIVE
+    if "args" not in answer:
+        return _RUN
+    edits: Any = answer["args"]
+    if type(edits) is not dict:
+        return Verdict("again", "args must be an object of argument names and values")
+    return Verdict("run", edits) if edits else _RUN
+
+
+def _again_if_encoded(text: str) -> Verdict:
+    if "{" not in text:
+        return _GIVE
+    try:
+        inner: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return _GIVE
+    if isinstance(inner, dict) and "action" in inner:
+        return Verdict("again", "the answer is JSON in a text: send the object itself")
+    return _GIVE
