@@ -20,7 +20,7 @@ def imported(tree: ast.AST, *, in_functions: bool) -> set[str]:
                 names |= {alias.name for alias in node.names}
             case ast.ImportFrom(level=0, module=str(module)):
                 names.add(module)
-            case ast.If(test=ast.Name(id="TYPE_CHECKING")) if not in_functions:
+            case ast.If(test=test) if not in_functions and ast.unparse(test).endswith("TYPE_CHECKING"):
                 pass
             case ast.FunctionDef() | ast.AsyncFunctionDef() if not in_functions:
                 pass

@@ -28,9 +28,12 @@ def test_all_names_every_public_name_once(package: str) -> None:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_the_package_holds_nothing_but_a_docstring_imports_and_all(package: str) -> None:
-    tree = ast.parse(inspect.getsource(importlib.import_module(package)))
+    module = importlib.import_module(package)
+    tree = ast.parse(inspect.getsource(module))
 
     assert ast.get_docstring(tree)
+    if hasattr(module, "__all__"):
+        assert "```python\n" in (module.__doc__ or ""), "an example that runs (the root conftest.py runs it)"
     for statement in tree.body[1:]:
         match statement:
             case ast.ImportFrom() | ast.Assign(targets=[ast.Name(id="__all__")]):

@@ -4,8 +4,10 @@ import importlib
 import json
 import re
 import sys
+from collections.abc import Mapping
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
+from typing import Any
 
 
 def check(holds: bool, otherwise: str) -> None:
@@ -31,18 +33,68 @@ def alone(wheels: Path) -> None:
     check(list(installed()) == ["agent-wait"], f"not alone: {sorted(installed())}")
     check_origin(installed()["agent-wait"], wheels_in(wheels)["agent-wait"])
 
-    for module in ("agent_wait", "agent_wait.testing"):
-        importlib.import_module(module)
+    importlib.import_module("agent_wait.testing")
+    ask_and_answer()
     strangers = (
         {name.partition(".")[0] for name in sys.modules}
         - sys.stdlib_module_names
         - {"agent_wait", "__main__"}
     )
     check(not strangers, f"the core loads {sorted(strangers)}")
-    print("agent-wait: installed and imported with nothing beside it")
+    print("agent-wait: installed, imported and used with nothing beside it")
 
 
-def together(wheels: Path, lock: Path) -> None:
+def ask_and_answer() -> None:
+    """A question asked, published and answered on the smallest framework there can be."""
+    from agent_wait import Framework, InMemoryAnnounce, make_publish_interrupts, make_wait
+
+    class Parked(Exception):
+        pass
+
+    class Smallest(Framework):
+        name = "smallest"
+        answer: Any = None
+
+        def interrupt(self, value: dict[str, Any], call_args: Mapping[str, Any]) -> Any:
+            if self.answer is None:
+                raise Parked(value)
+            return self.answer
+
+        def interrupts_in(self, result: Any) -> list[tuple[str, Any]]:
+            return [("question-1", result)]
+
+        def current_thread_id(self, call_args: Mapping[str, Any]) -> str:
+            return "thread-1"
+
+    framework = Smallest()
+
+    @make_wait(framework)
+    def refund(order_id: str) -> str:
+        return f"refunded {order_id}"
+
+    value = None
+    try:
+        refund("o-1")
+    except Parked as parked:
+        value = parked.args[0]
+    announced = InMemoryAnnounce()
+    published = make_publish_interrupts(framework)(value, "thread-1", announced)
+    published.raise_for_failures()
+    asked = {"function": "refund", "args": {"order_id": "o-1"}}
+    check([envelope.question for envelope in published] == [asked], f"published {list(published)}")
+    check(len(announced.events) == 1, f"announced {announced.events}")
+
+    framework.answer = {"action": "approve"}
+    check(refund("o-1") == "refunded o-1", "an approved call does not run")
+
+
+def run_readme(readme: Path) -> None:
+    namespace = {"__name__": "readme"}
+    for block in re.findall(r"^```python\n(.*?)^```", readme.read_text(), re.DOTALL | re.MULTILINE):
+        exec(compile(block, str(readme), "exec"), namespace)
+
+
+def together(wheels: Path, lock: Path, *readmes: Path) -> None:
     found = installed()
     ours = wheels_in(wheels)
     locked = dict(re.findall(r"^([a-z0-9.-]+)==([^ ]+)", lock.read_text(), re.MULTILINE))
@@ -55,8 +107,10 @@ def together(wheels: Path, lock: Path) -> None:
         check(
             found[name].version == locked.get(name), f"{name} {found[name].version} is not what the lock says"
         )
+    for readme in readmes:
+        run_readme(readme)
     names = ", ".join(sorted(ours))
-    print(f"{names}: installed from their wheels and imported, with {len(found) - len(ours)} locked ones")
+    print(f"{names}: from their wheels, with {len(found) - len(ours)} locked ones; the READMEs run")
 
 
 if __name__ == "__main__":
