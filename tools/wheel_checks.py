@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 
@@ -89,9 +90,10 @@ def ask_and_answer() -> None:
 
 
 def run_readme(readme: Path) -> None:
-    namespace = {"__name__": "readme"}
+    # A module of its own, as dataclasses and type hints look theirs up by name.
+    sys.modules["readme"] = module = ModuleType("readme")
     for block in re.findall(r"^```python\n(.*?)^```", readme.read_text(), re.DOTALL | re.MULTILINE):
-        exec(compile(block, str(readme), "exec"), namespace)
+        exec(compile(block, str(readme), "exec"), vars(module))
 
 
 def together(wheels: Path, lock: Path, *readmes: Path) -> None:
