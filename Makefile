@@ -69,7 +69,7 @@ clean: ## remove everything that make has made
 venv: $(VENV) $(MINISTACK) ## only the environments the others run in
 
 $(VENV): requirements.lock $(MEMBERS) tools/venv | $(UV)
-	@tools/venv .venv
+	@tools/venv .venv requirements.lock
 	@touch $@
 
 # Its dependencies are pinned apart from ours, so it gets an environment of its own.
