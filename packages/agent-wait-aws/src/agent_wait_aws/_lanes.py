@@ -1,0 +1,39 @@
+"""Calls side by side, on threads that never keep the interpreter from exiting."""
+
+import contextvars
+import threading
+from collections.abc import Callable, Sequence
+
+
+def side_by_side(jobs: Sequence[Callable[[], None]], workers: int) -> None:
+    """Run the jobs on at most `workers` threads, the calling one included, and return when all are done.
+
+    Args:
+        jobs: Called once each, started in order, with the caller's context variables. They contain their own
+            errors.
+        workers: At least 1.
+    """
+    waiting = iter(jobs)
+    lock = threading.Lock()
+
+    def work() -> None:
+        while True:
+            with lock:
+                job = next(waiting, None)
+            if job is None:
+                return
+            job()
+
+    threads: list[threading.Thread] = []
+    for _ in range(min(workers, len(jobs)) - 1):
+        thread = threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True)
+        try:
+            thread.start()
+        except (
+            RuntimeError
+        ):  # the interpreter is going down, or there are no threads left: the caller does it all
+            break
+        threads.append(thread)
+    work()
+    for thread in threads:
+        thread.join()
