@@ -1,1 +1,70 @@
-"""Publish the question an agent run stopped on, in one envelope, to wherever it can be answered."""
+"""Publish the question that an agent run stopped on, and make the way back one safe line.
+
+>>> from agent_wait import InMemoryAnnounce, Question, publish
+>>> announced = InMemoryAnnounce()
+>>> publication = publish([Question("q-1", {"refund": "41000.00"})], "thread-1", announced)
+>>> publication.raise_for_failures()
+>>> announced.last.reply_with["question_id"]
+'q-1'
+"""
+
+from agent_wait._adapter import FrameworkAdapter, Taken, ThreadState
+from agent_wait._announcer import AnnounceAdapter, BaseAnnounce
+from agent_wait._answer import WrappedAnswer, is_answer, unwrap_answer, wrap_answer
+from agent_wait._clock import Clock, FakeClock, SystemClock
+from agent_wait._current import CurrentWait, current_wait
+from agent_wait._deliver import CompositeAnnounce
+from agent_wait._envelope import EntryPoint, WaitEnvelope
+from agent_wait._errors import (
+    AnnounceError,
+    AnnounceFailed,
+    PolicyError,
+    QuestionClosed,
+    QuestionError,
+    QuestionTooLarge,
+    WaitError,
+)
+from agent_wait._framework import Framework
+from agent_wait._outcome import Outcome
+from agent_wait._policy import WaitPolicy
+from agent_wait._publication import Failure, Publication
+from agent_wait._question import Question
+from agent_wait._types import JSON, Transition
+from agent_wait._wait import make_ask, make_wait
+
+__all__ = [
+    "JSON",
+    "AnnounceAdapter",
+    "AnnounceError",
+    "AnnounceFailed",
+    "BaseAnnounce",
+    "Clock",
+    "CompositeAnnounce",
+    "CurrentWait",
+    "EntryPoint",
+    "Failure",
+    "FakeClock",
+    "Framework",
+    "FrameworkAdapter",
+    "Outcome",
+    "PolicyError",
+    "Publication",
+    "Question",
+    "QuestionClosed",
+    "QuestionError",
+    "QuestionTooLarge",
+    "SystemClock",
+    "Taken",
+    "ThreadState",
+    "Transition",
+    "WaitEnvelope",
+    "WaitError",
+    "WaitPolicy",
+    "WrappedAnswer",
+    "current_wait",
+    "is_answer",
+    "make_ask",
+    "make_wait",
+    "unwrap_answer",
+    "wrap_answer",
+]

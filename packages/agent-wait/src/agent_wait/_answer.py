@@ -19,6 +19,7 @@ class WrappedAnswer:
         answer: As it was sent.
         fingerprint: Names the call; it is taken by no other.
         question_id: The id that it was sent under.
+        ask_id: Names the ask that it was sent for.
         at: When it was given to the framework, seconds since the epoch, UTC.
         answered_by: Who gave it, as the host says.
     """
@@ -26,6 +27,7 @@ class WrappedAnswer:
     answer: JSON
     fingerprint: str
     question_id: str | None = None
+    ask_id: str | None = None
     at: float | None = None
     answered_by: str | None = None
 
@@ -37,6 +39,7 @@ class WrappedAnswer:
                 "answer": self.answer,
                 "fingerprint": self.fingerprint,
                 "question_id": self.question_id,
+                "ask_id": self.ask_id,
                 "at": self.at,
                 "answered_by": self.answered_by,
             }
@@ -60,6 +63,7 @@ def wrap_answer(message: Mapping[str, Any], *, at: float) -> JSON:
         answer=to_plain(answer, "answer", lenient=True),
         fingerprint=fingerprint,
         question_id=message.get("question_id"),
+        ask_id=message.get("ask_id"),
         at=at,
         answered_by=message.get("answered_by"),
     ).to_value()
@@ -77,6 +81,7 @@ def unwrap_answer(value: Any) -> WrappedAnswer | None:
         answer=read["answer"],
         fingerprint=read["fingerprint"],
         question_id=read.get("question_id"),
+        ask_id=read.get("ask_id"),
         at=read.get("at"),
         answered_by=read.get("answered_by"),
     )

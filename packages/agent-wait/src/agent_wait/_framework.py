@@ -20,6 +20,9 @@ class Framework(ABC):
 
     Whatever a method raises goes to the function's caller. A framework that parks by raising does so
     from `interrupt`, and nothing here catches it.
+
+    The parked value's `__ask__.call` is what `call_identity` returned, so that `interrupt` and `answered`
+    know the call they are about.
     """
 
     name: str
@@ -33,9 +36,13 @@ class Framework(ABC):
         """Park the run on `value`, or return the answer on the run that resumes.
 
         Called again with `__ask__.attempt` one higher, and `__ask__.error` set, when the answer returned
-        before could not be used. A framework that can tell answers apart returns only one that carries
-        `value["__ask__"]["fingerprint"]`, and of several for one ask the newest; one that cannot
-        returns what is next, and the caller checks the fingerprint.
+        before could not be used. Of wrapped answers only one with `value["__ask__"]["fingerprint"]` serves
+        this call, and of several the newest: a framework that can tell answers apart returns no other;
+        for one that cannot the caller checks. A raw answer was given by the framework's own means and is
+        returned as it comes; once returned, it must go on naming the call that took it.
+
+        A framework that finds this ask stored already, from an earlier run of the call, parks on what is
+        stored, so that `asked_at` does not move.
 
         Args:
             value: `Question.pack()`: plain JSON data, to be stored and handed back unchanged.
@@ -81,6 +88,11 @@ class Framework(ABC):
         del signature
         return None
 
+    def is_context(self, value: object) -> bool:
+        """Whether a value that arrives for `added_parameter` is the framework's; any other is ignored."""
+        del value
+        return False
+
     def call_identity(self, question: JSON, call_args: Mapping[str, Any]) -> JSON:
         """What tells this call from every other that asks an equal question; the same on every re-run.
 
@@ -89,6 +101,15 @@ class Framework(ABC):
         """
         del question, call_args
         return None
+
+    def call_failed(
+        self, error: Exception, question: JSON, identity: JSON, call_args: Mapping[str, Any]
+    ) -> None:
+        """The body of this call raised `error`, which may be a park further in.
+
+        After a real failure an equal call that follows is a retry of this one and bears its identity.
+        """
+        del error, question, identity, call_args
 
     def answered(self, value: dict[str, JSON], call_args: Mapping[str, Any]) -> bool:
         """Whether an answer for this ask is there, seen without parking and without taking it."""

@@ -28,6 +28,7 @@ class Question:
         answer_schema: JSON Schema 2020-12 of a usable answer, where the policy has none of its own.
         error: Why the last answer could not be used, when the question is asked again.
         traceparent: W3C trace context of the asking run.
+        call: `Framework.call_identity`; parked for the framework's own use and not published.
 
     Raises:
         QuestionError: The question has no JSON form.
@@ -44,6 +45,7 @@ class Question:
     answer_schema: Mapping[str, JSON] | None = field(default=None, kw_only=True)
     error: str | None = field(default=None, kw_only=True)
     traceparent: str | None = field(default=None, kw_only=True)
+    call: JSON = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:  # pyright: ignore[reportUnnecessaryIsInstance]  # callers without types
@@ -77,6 +79,7 @@ class Question:
             error=self.error,
             answer_schema=None if self.answer_schema is None else dict(self.answer_schema),
             traceparent=self.traceparent,
+            call=self.call,
         )
 
     @classmethod
@@ -105,6 +108,7 @@ class Question:
                 answer_schema=_field(ask, "answer_schema", dict),
                 error=_field(ask, "error", str),
                 traceparent=_field(ask, "traceparent", str),
+                call=to_plain(ask.get("call"), lenient=True),
             )
         except PolicyError as error:
             raise QuestionError(str(error), "__wait__") from error
@@ -121,6 +125,7 @@ def pack(
     error: str | None,
     answer_schema: JSON,
     traceparent: str | None,
+    call: JSON = None,
 ) -> dict[str, JSON]:
     """The parked value, from parts that are plain already."""
     return {
@@ -135,6 +140,7 @@ def pack(
             "error": error,
             "answer_schema": answer_schema,
             "traceparent": traceparent,
+            "call": call,
         },
     }
 

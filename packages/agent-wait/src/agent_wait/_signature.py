@@ -1,0 +1,201 @@
+"""How a waiting function is called, what of a call is published, and what the framework sees of it."""
+
+import functools
+import inspect
+import sys
+import typing
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agent_wait._errors import QuestionError
+from agent_wait._framework import Framework
+
+_Kind = inspect.Parameter
+_SELF = ("self", "cls")
+_IDENTIFYING = ("__module__", "__name__", "__qualname__", "__doc__")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a waiting function, bound.
+
+    Attributes:
+        values: Every parameter but the decision by its name, defaults applied, `self` included.
+        call_args: What the framework sees: `values` without `self`, with the parameter that was added.
+    """
+
+    values: Mapping[str, Any]
+    call_args: Mapping[str, Any]
+
+
+class WaitSignature:
+    """The signature of a waiting function, taken apart once.
+
+    Args:
+        function: The function as its author wrote it.
+        framework: Tells which parameters it injects.
+        decision: The name of the decision parameter, if the function has it.
+    """
+
+    def __init__(self, function: Callable[..., Any], framework: Framework, decision: str) -> None:
+        self._function = function
+        self._framework = framework
+        signature = _signature_of(function)
+        self._raw = tuple(signature.parameters.values())
+        self.decision = decision if decision in signature.parameters else None
+        self._bindable = signature.replace(parameters=[p for p in self._raw if p.name != self.decision])
+        self.self_name = next((p.name for p in self._raw[:1] if p.name in _SELF), None)
+        self._return = signature.return_annotation
+        self._resolved = False
+        self._resolve()
+
+    def _resolve(self) -> None:
+        """Look annotations up; a name that is defined later is looked up again at the first call."""
+        try:
+            hints = typing.get_type_hints(_plain_function(self._function), include_extras=True)
+            self._resolved = True
+        except Exception:  # noqa: BLE001  # annotations may be any expression, and evaluating one raise anything
+            hints = {}
+        self._parameters = tuple(
+            p.replace(annotation=hints[p.name]) if p.name in hints and p.annotation is not _Kind.empty else p
+            for p in self._raw
+        )
+        self._return = hints.get("return", self._return)
+        self.injected = frozenset(
+            p.name for p in self._parameters if self._framework.is_injected(p, p.annotation)
+        ) - {self.decision, self.self_name}
+        hidden = self.injected | {self.decision, self.self_name}
+        self.published = tuple(p.name for p in self._parameters if p.name not in hidden)
+        self.view = self.view_of(self.published)
+        full = inspect.Signature([p for p in self._parameters if p.name != self.decision])
+        self.added = self._framework.added_parameter(full)
+        if self.added is not None and self.added.name in full.parameters:
+            raise TypeError(f"{self.name}: the parameter name {self.added.name!r} is taken by agent-wait")
+
+    @property
+    def name(self) -> str:
+        """The function's name, as it is published."""
+        return getattr(_plain_function(self._function), "__name__", type(self._function).__name__)
+
+    def public(self) -> inspect.Signature:
+        """What a framework sees: without the decision, with the parameter that is added."""
+        parameters = [p for p in self._parameters if p.name != self.decision]
+        if self.added is not None:
+            parameters.insert(self._place_of_added(parameters), self.added)
+        return inspect.Signature(parameters, return_annotation=self._return)
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        """Bind a call as Python would.
+
+        Raises:
+            TypeError: As the function itself would raise it.
+        """
+        if not self._resolved:
+            self._resolve()
+            self._resolved = True
+        context = None
+        if self.added is not None:
+            args, context = self._take_context(args, kwargs)
+        if self.decision is not None:
+            kwargs.pop(self.decision, None)
+        bound = self._bindable.bind(*args, **kwargs)
+        bound.apply_defaults()
+        values = bound.arguments
+        call_args = {name: value for name, value in values.items() if name != self.self_name}
+        if self.added is not None:
+            call_args[self.added.name] = context
+        return Call(values, call_args)
+
+    def shown(self, call: Call) -> dict[str, Any]:
+        """The published arguments with their real values."""
+        return {name: call.values[name] for name in self.published}
+
+    def edited(self, call: Call, edits: Mapping[str, Any]) -> Call:
+        """The call with some published arguments replaced.
+
+        Raises:
+            QuestionError: The function could not be called like that.
+        """
+        changed = dict(edits)
+        for parameter in self._parameters:
+            if parameter.name not in changed:
+                continue
+            if parameter.kind is _Kind.VAR_POSITIONAL:
+                changed[parameter.name] = tuple(changed[parameter.name])
+            elif parameter.kind is _Kind.VAR_KEYWORD:
+                self._refuse_taken_names(parameter.name, changed[parameter.name])
+        return replace(call, values={**call.values, **changed}, call_args={**call.call_args, **changed})
+
+    def arguments(self, call: Call, decision: Any = None, *, decided: bool = False) -> tuple[list[Any], dict[str, Any]]:
+        """What to call the function with.
+
+        Args:
+            call: The call.
+            decision: The answer, for a function with a decision parameter.
+            decided: Whether there is an answer; without one the parameter keeps its default.
+        """
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        for parameter in self._parameters:
+            if parameter.name == self.decision:
+                kept = None if parameter.default is _Kind.empty else parameter.default
+                value = decision if decided else kept
+            else:
+                value = call.values[parameter.name]
+            if parameter.kind is _Kind.VAR_POSITIONAL:
+                args.extend(value)
+            elif parameter.kind is _Kind.VAR_KEYWORD:
+                kwargs.update(value)
+            elif parameter.kind is _Kind.KEYWORD_ONLY:
+                kwargs[parameter.name] = value
+            else:
+                args.append(value)
+        return args, kwargs
+
+    def view_of(self, names: Collection[str]) -> Callable[..., Any]:
+        """Something that bears the function's names and, as its signature, these parameters alone."""
+        shown = [p for p in self._parameters if p.name in names]
+
+        def view() -> None: ...
+
+        functools.update_wrapper(view, _plain_function(self._function), _IDENTIFYING, updated=())
+        # Signature() checks the order of kinds and defaults, which leaving parameters out may have broken.
+        view.__signature__ = inspect.Signature(shown, __validate_parameters__=False)  # pyright: ignore[reportFunctionMemberAccess, reportCallIssue]
+        return view
+
+    def _place_of_added(self, parameters: list[inspect.Parameter]) -> int:
+        if self.added is None or self.added.kind is not _Kind.KEYWORD_ONLY:
+            return 0 if self.self_name is None else 1
+        return next((n for n, p in enumerate(parameters) if p.kind is _Kind.VAR_KEYWORD), len(parameters))
+
+    def _take_context(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
+        assert self.added is not None
+        context = kwargs.pop(self.added.name, None)
+        if self.added.kind is not _Kind.KEYWORD_ONLY:
+            place = 0 if self.self_name is None else 1
+            if len(args) > place and self._framework.is_context(args[place]):
+                return args[:place] + args[place + 1 :], args[place]
+        return args, context if self._framework.is_context(context) else None
+
+    def _refuse_taken_names(self, path: str, extra: Mapping[str, Any]) -> None:
+        taken = {p.name for p in self._parameters if p.kind in (_Kind.POSITIONAL_OR_KEYWORD, _Kind.KEYWORD_ONLY)}
+        if self.added is not None:
+            taken.add(self.added.name)
+        for name in extra:
+            if name in taken:
+                raise QuestionError("is a parameter of its own", f"{path}.{name}")
+
+
+def _signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    if sys.version_info >= (3, 14):
+        import annotationlib  # noqa: PLC0415  # new in 3.14, where annotations may name what is defined later
+
+        return inspect.signature(function, annotation_format=annotationlib.Format.FORWARDREF)
+    return inspect.signature(function)
+
+
+def _plain_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    while isinstance(function, functools.partial):
+        function = function.func  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # whatever it was made of
+    return function  # pyright: ignore[reportUnknownVariableType]
