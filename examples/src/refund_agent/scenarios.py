@@ -1,0 +1,251 @@
+"""The demo, and the test from end to end: `python -m refund_agent.scenarios [A B ...]`.
+
+Each scenario goes through real messages of SQS, SNS and DynamoDB, spoken to over HTTP, and then looks at
+what the world saw: the ledger, the topic, the approvals table, the dead-letter queue.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agent_wait import Outcome
+from local_aws import LocalAws
+
+from refund_agent.report import Report
+from refund_agent.resources import Resources
+from refund_agent.world import World
+
+APPROVE = {"action": "approve"}
+REJECT = {"action": "reject", "reason": "the warranty had run out"}
+
+
+def a_small_refund(world: World) -> None:
+    """A small refund: nobody is asked"""
+    world.request("refund-a", "o-1001", "120.00", "arrived damp")
+    outcomes = world.work()
+    world.show("o-1001")
+    world.check("the request ran through", expected=["started"], seen=kinds(outcomes))
+    world.check("nobody was asked", expected=[], seen=world.questions("refund-a"))
+    world.check("120.00 was refunded, once", expected=["120.00"], seen=world.refunds("o-1001"))
+    world.check("the customer was told, once", expected=1, seen=len(world.notices("o-1001")))
+
+
+def an_approval(world: World) -> None:
+    """Approved, answered again, answered otherwise, answered for nothing: one refund"""
+    world.request("refund-b", "o-1002", "41000.00", "never delivered")
+    world.work()
+    world.check("one question went out", expected=1, seen=len(world.questions("refund-b")))
+    world.check("nothing is refunded before the answer", expected=[], seen=world.refunds("o-1002"))
+    world.answer("refund-b", APPROVE, by="mia")
+    world.check("the answer resumed the run", expected=["resumed"], seen=kinds(world.work()))
+
+    second = world.answer("refund-b", REJECT, by="tom")
+    world.check("a second answer is too late at the table", expected=False, seen=second)
+    reply = world.questions("refund-b")[0]["reply_with"]
+    world.send(
+        "refund-b", {**reply, "answer": APPROVE, "answered_by": "mia"}, say="the same answer once more"
+    )
+    world.send("refund-b", {**reply, "answer": REJECT, "answered_by": "tom"}, say="another answer")
+    nothing = {"thread_id": "never-ran", "question_id": "none", "answer": APPROVE}
+    world.send("never-ran", nothing, say="an answer to an unknown question")
+    world.check(
+        "answers past the table change nothing",
+        expected=["already_answered", "already_answered", "unknown_question"],
+        seen=sorted(kinds(world.work())),
+    )
+    world.show("o-1002")
+    world.check("41000.00 was refunded, once", expected=["41000.00"], seen=world.refunds("o-1002"))
+    world.check("the ledger says who approved", expected=["mia"], seen=world.approvers("o-1002"))
+    world.check("the question was announced as closed", expected=1, seen=world.closings("refund-b"))
+    world.check("its row is closed", expected=["closed"], seen=world.statuses("refund-b"))
+    world.check("the customer was told, once", expected=1, seen=len(world.notices("o-1002")))
+
+
+def a_lower_amount(world: World) -> None:
+    """Approved with a lower amount; an amount that does not fit is asked again"""
+    world.request("refund-c1", "o-1003", "18250.50", "one of two broken")
+    world.work()
+    world.answer("refund-c1", {"action": "approve", "args": {"amount": "9125.25"}}, by="mia")
+    world.work()
+    world.show("o-1003")
+    world.check("the lower amount was refunded, once", expected=["9125.25"], seen=world.refunds("o-1003"))
+
+    world.request("refund-c2", "o-1004", "9999.99", "too loud")
+    world.work()
+    world.answer("refund-c2", {"action": "approve", "args": {"amount": "a third"}}, by="tom")
+    world.work()
+    again = world.questions("refund-c2")[-1]
+    world.check("what does not fit is asked again", expected=2, seen=again["attempt"])
+    world.check("with the reason", expected=True, seen="amount" in (again["error"] or ""))
+    world.check("and nothing is refunded", expected=[], seen=world.refunds("o-1004"))
+    world.answer("refund-c2", {"action": "approve", "args": {"amount": "3333.33"}}, by="tom")
+    world.work()
+    world.show("o-1004")
+    world.check("then what fits is refunded, once", expected=["3333.33"], seen=world.refunds("o-1004"))
+    world.check("both rows are closed", expected=["closed", "closed"], seen=world.statuses("refund-c2"))
+
+
+def a_rejection(world: World) -> None:
+    """Rejected: nothing is refunded, and the customer learns why"""
+    world.request("refund-d", "o-1005", "27400.00", "bought in error")
+    world.work()
+    world.answer("refund-d", REJECT, by="mia")
+    world.check("the answer resumed the run", expected=["resumed"], seen=kinds(world.work()))
+    world.show("o-1005")
+    world.check("nothing was refunded", expected=[], seen=world.refunds("o-1005"))
+    world.check(
+        "the customer was told why, once",
+        expected=["Order o-1005 is not refunded: the warranty had run out."],
+        seen=world.notices("o-1005"),
+    )
+
+
+def nobody_answers(world: World) -> None:
+    """Nobody answers: the default counts from the deadline, and a late approval changes nothing"""
+    world.request("refund-e", "o-1006", "6300.10", "wrong colour")
+    world.work()
+    world.sweep()
+    world.check(
+        "before the deadline the sweep leaves it alone", expected=["open"], seen=world.statuses("refund-e")
+    )
+    world.put_forward(days=3.01)
+    late = world.answer("refund-e", APPROVE, by="tom")
+    world.check("an approval after the deadline is too late at the table", expected=False, seen=late)
+    reply = world.questions("refund-e")[0]["reply_with"]
+    world.send("refund-e", {**reply, "answer": APPROVE}, say="an approval past the table")
+    world.check("and past the table", expected=["expired"], seen=kinds(world.work()))
+    world.sweep()
+    world.check("the sweep's default resumed the run", expected=["resumed"], seen=kinds(world.work()))
+    world.send("refund-e", {**reply, "answer": APPROVE}, say="the approval once more")
+    world.check("after that it is answered", expected=["already_answered"], seen=kinds(world.work()))
+    world.show("o-1006")
+    world.check("nothing was refunded", expected=[], seen=world.refunds("o-1006"))
+    world.check(
+        "the customer was told why, once",
+        expected=["Order o-1006 is not refunded: nobody answered within three days."],
+        seen=world.notices("o-1006"),
+    )
+
+
+def delivered_twice(world: World) -> None:
+    """Delivered twice, while parked and after the end: one question, one refund"""
+    world.request("refund-f1", "o-1007", "4800.00", "three legs each")
+    world.check("handled, but not deleted", expected=["started"], seen=kinds(world.handle_and_die()))
+    world.check(
+        "delivered again after the end, it runs nothing", expected=["republished"], seen=kinds(world.work())
+    )
+    world.show("o-1007")
+    world.check("4800.00 was refunded, once", expected=["4800.00"], seen=world.refunds("o-1007"))
+
+    world.request("refund-f2", "o-1008", "15000.00", "blunt")
+    world.check("handled, but not deleted", expected=["started"], seen=kinds(world.handle_and_die()))
+    again = kinds(world.handle_and_die())
+    world.check("delivered again while parked, it only asks again", expected=["republished"], seen=again)
+    world.check("that is still one question", expected=1, seen=len(world.questions("refund-f2")))
+    world.answer("refund-f2", APPROVE, by="mia")
+    both = kinds(world.handle_and_die())
+    world.check("with the answer behind it", expected=["republished", "resumed"], seen=both)
+    both = kinds(world.work())
+    world.check("and both again after the end", expected=["republished", "already_answered"], seen=both)
+    world.show("o-1008")
+    world.check("15000.00 was refunded, once", expected=["15000.00"], seen=world.refunds("o-1008"))
+    world.check("the customer was told, once", expected=1, seen=len(world.notices("o-1008")))
+    world.check("one question, closed", expected=["closed"], seen=world.statuses("refund-f2"))
+
+
+def bad_input(world: World) -> None:
+    """Bad input: an outcome that says so, nothing run, nothing lost, no thread blocked behind it"""
+    thread = "refund-z"
+    asked = {"order_id": "o-1009", "amount": "22750.25", "reason": "rusty"}
+    start: dict[str, Any] = {"thread_id": thread, "start_id": "request-2", "input": asked}
+    world.request(thread, "o-1009", "22750.25", "rusty")
+    world.request("refund-y", "o-1002", "6000.00", "scratched")
+    world.work()
+    reply = world.questions(thread)[0]["reply_with"]
+    foreign = world.questions("refund-y")[0]["reply_with"]
+
+    refused = {
+        "not JSON": "refund me!",
+        "no object": [1, 2],
+        "no thread_id": {"start_id": "request-2", "input": asked},
+        "an amount that is not a number": {**start, "input": {**asked, "amount": "a lot"}},
+        "an amount that lost its cents": {**start, "input": {**asked, "amount": 22750.25}},
+        "no such order": {**start, "input": {**asked, "order_id": "o-9999"}},
+        "both a request and an answer": {**start, **reply, "answer": APPROVE},
+        "an answer without an answer": {name: value for name, value in reply.items() if name != "answer"},
+        "an answer that names other arguments": {
+            **reply,
+            "fingerprint": foreign["fingerprint"],
+            "answer": APPROVE,
+        },
+    }
+    # All of it in one FIFO group: whatever is not settled blocks what comes behind it.
+    for what, body in refused.items():
+        world.send(thread, body, say=what)
+        world.check(what, expected=["refused"], seen=kinds(world.work()))
+    world.send(thread, start, say="another request while the thread waits")
+    world.check("another request while the thread waits", expected=["busy"], seen=kinds(world.work()))
+    world.send(
+        thread, {**foreign, "thread_id": thread, "answer": APPROVE}, say="a question of another thread"
+    )
+    world.check("a question of another thread", expected=["already_answered"], seen=kinds(world.work()))
+
+    letters = world.dead_letters()
+    expected = [*refused.values(), start]
+    world.check(
+        "the dead letters are what was refused", expected=list(map(world.text, expected)), seen=letters
+    )
+    world.check("nothing was refunded", expected=[], seen=world.refunds("o-1009"))
+    world.check(
+        "both questions stand",
+        expected=["open", "open"],
+        seen=world.statuses(thread) + world.statuses("refund-y"),
+    )
+    world.answer(thread, APPROVE, by="mia")
+    world.check("and the thread goes on", expected=["resumed"], seen=kinds(world.work()))
+    world.show("o-1009")
+    world.check("22750.25 was refunded, once", expected=["22750.25"], seen=world.refunds("o-1009"))
+
+
+SCENARIOS: dict[str, Callable[[World], None]] = {
+    "A": a_small_refund,
+    "B": an_approval,
+    "C": a_lower_amount,
+    "D": a_rejection,
+    "E": nobody_answers,
+    "F": delivered_twice,
+    "Z": bad_input,
+}
+
+
+def kinds(outcomes: list[Outcome]) -> list[str]:
+    return [outcome.kind for outcome in outcomes]
+
+
+def run(letters: Sequence[str], report: Report) -> int:
+    """Run the scenarios where boto3 points; returns the exit status."""
+    world = World(Resources.create("refund"), report)
+    try:
+        for letter in letters:
+            report.begin(letter, SCENARIOS[letter].__doc__ or "")
+            SCENARIOS[letter](world)
+    finally:
+        status = report.close()
+    return status
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="refund_agent.scenarios", description="The refund agent, end to end."
+    )
+    parser.add_argument(
+        "scenario", nargs="*", type=str.upper, choices=[*SCENARIOS, []], help="letters; left out: all"
+    )
+    letters = parser.parse_args().scenario or list(SCENARIOS)
+    with LocalAws() as local_aws, local_aws.in_environment():
+        return run(letters, Report())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
