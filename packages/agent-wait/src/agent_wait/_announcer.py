@@ -12,6 +12,9 @@ from agent_wait._errors import AnnounceError
 from agent_wait._fan_out import Job, afan_out
 from agent_wait._types import JSON, Transition
 
+UNKNOWN = "unknown, may have arrived"
+"""What is to be said of an envelope that was sent, or may have been, and not confirmed."""
+
 _log = logging.getLogger("agent_wait")
 _TRANSITIONS = frozenset[Transition](("created", "resumed"))
 
@@ -141,7 +144,7 @@ def not_awaited(result: object, method: str, cure: str) -> Exception | None:
 
 
 def report_failure(announcer: str, envelope: WaitEnvelope, error: Exception) -> None:
-    """One line at ERROR: who, which question and what kind of error; nothing of its text or the question's."""
+    """One line at ERROR: who, which question, what kind of error; none of its text, nor the question's."""
     line: dict[str, JSON] = {
         "announcer": announcer,
         "error": type(error).__name__,

@@ -4,7 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from threading import TIMEOUT_MAX
 from typing import Any, TypeAlias, cast, final
 
-from agent_wait._announcer import AnnounceAdapter, BaseAnnounce, attempt, not_awaited, report_failure
+from agent_wait._announcer import (
+    UNKNOWN,
+    AnnounceAdapter,
+    BaseAnnounce,
+    attempt,
+    not_awaited,
+    report_failure,
+)
 from agent_wait._envelope import WaitEnvelope
 from agent_wait._errors import AnnounceError, AnnounceFailed
 from agent_wait._fan_out import Job, afan_out, fan_out
@@ -13,8 +20,6 @@ from agent_wait._types import Transition
 
 Announce: TypeAlias = AnnounceAdapter | Iterable[AnnounceAdapter]
 """What every `announce=` takes."""
-
-_UNKNOWN = "unknown, may have arrived"
 
 
 def deliver(
@@ -123,7 +128,11 @@ class _Lane:
     """What one announcer does in one publish: its envelopes one after the other, or in one batch."""
 
     def __init__(
-        self, announcer: AnnounceAdapter, envelopes: Sequence[WaitEnvelope], transition: Transition, budget: float
+        self,
+        announcer: AnnounceAdapter,
+        envelopes: Sequence[WaitEnvelope],
+        transition: Transition,
+        budget: float,
     ) -> None:
         self.announcer: Any = announcer
         self.envelopes = envelopes
@@ -150,7 +159,7 @@ class _Lane:
                     return
                 self.entries.append(self.one(self.announcer, envelope, self.transition))
 
-    async def _arun(self, job: Job) -> None:
+    async def _arun(self) -> None:
         if not self.announcer.supports(self.transition):
             self.entries = [None] * len(self.envelopes)
             return
@@ -170,7 +179,7 @@ class _Lane:
             if index < len(entries):
                 entry = entries[index]
             elif error is None:
-                entry = AnnounceError(f"no answer within {self.budget:g} s: {_UNKNOWN}")
+                entry = AnnounceError(f"no answer within {self.budget:g} s: {UNKNOWN}")
             else:
                 entry = error
             if isinstance(entry, Exception):
@@ -203,7 +212,9 @@ def _publication(envelopes: Sequence[WaitEnvelope], lanes: Sequence[_Lane]) -> P
     return Publication(envelopes, failures)
 
 
-def _announced(announcer: AnnounceAdapter, envelope: WaitEnvelope, transition: Transition) -> Exception | None:
+def _announced(
+    announcer: AnnounceAdapter, envelope: WaitEnvelope, transition: Transition
+) -> Exception | None:
     """Announce through something that may not keep to the rule that it never raises."""
     announce: Callable[[WaitEnvelope, Transition], object] = announcer.announce
     try:
@@ -216,18 +227,18 @@ def _announced(announcer: AnnounceAdapter, envelope: WaitEnvelope, transition: T
 def _checked(result: object, count: int) -> list[Exception | None]:
     """One entry an envelope, whatever `deliver_many` returned."""
     wrong = not_awaited(result, "deliver_many", "override adeliver instead")
-    if wrong is None and isinstance(result, Sequence):
-        entries = cast("Sequence[object]", result)
-        if len(entries) == count:
-            return [_entry(entry) for entry in entries]
-        wrong = AnnounceError(f"deliver_many gave {len(entries)} results for {count} envelopes: {_UNKNOWN}")
-    return [wrong or _entry(result)] * count
+    entries = cast("Sequence[object]", result) if isinstance(result, Sequence) else ()
+    if wrong is None and len(entries) == count:
+        return [_entry(entry) for entry in entries]
+    return [
+        wrong or AnnounceError(f"deliver_many owes {count} entries, gave {len(entries)}: {UNKNOWN}")
+    ] * count
 
 
 def _entry(result: object) -> Exception | None:
     if result is None or isinstance(result, Exception):
         return result
-    return TypeError(f"an announcer returns None or an exception, not {type(result).__name__}: {_UNKNOWN}")
+    return TypeError(f"an announcer returns None or an exception, not {type(result).__name__}: {UNKNOWN}")
 
 
 def _joined(publication: Publication) -> list[Exception | None]:
@@ -254,7 +265,8 @@ def _is_faster(kind: type, method: str) -> bool:
 
 
 def _announces(value: object) -> bool:
-    return not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in ("supports", "announce"))
+    methods = (getattr(value, name, None) for name in ("supports", "announce"))
+    return not isinstance(value, type) and all(map(callable, methods))
 
 
 def _name(announcer: object) -> str:

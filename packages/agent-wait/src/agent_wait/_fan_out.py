@@ -44,7 +44,7 @@ class Job:
         self,
         owner: object,
         call: "Callable[[Job], None]",
-        acall: "Callable[[Job], Awaitable[None]] | None" = None,
+        acall: Callable[[], Awaitable[None]] | None = None,
         *,
         budget: float | None,
     ) -> None:
@@ -102,7 +102,8 @@ async def afan_out(jobs: Sequence[Job]) -> None:
 
 
 def _start(job: Job, settle: Callable[[], None] | None = None) -> None:
-    run = partial(contextvars.copy_context().run, _run, job, settle)
+    context = contextvars.copy_context()
+    run: Callable[[], None] = lambda: context.run(_run, job, settle)  # noqa: E731
     if not _too_many(job):
         try:
             threading.Thread(target=run, name="agent-wait", daemon=True).start()
@@ -126,14 +127,14 @@ def _run(job: Job, settle: Callable[[], None] | None) -> None:
         _end(job, settle)
 
 
-async def _run_awaited(job: Job, acall: Callable[[Job], Awaitable[None]]) -> None:
+async def _run_awaited(job: Job, acall: Callable[[], Awaitable[None]]) -> None:
     from asyncio import CancelledError  # noqa: PLC0415  # not worth its time at import
 
     if _too_many(job):
         return
     _running.add(job)
     try:
-        await acall(job)
+        await acall()
     except CancelledError as error:
         if not job.abandoned:
             job.error = error
