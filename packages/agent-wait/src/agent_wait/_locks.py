@@ -1,0 +1,100 @@
+"""One lock for each thread of conversation in this process, for sync and async callers alike."""
+
+import threading
+from collections import deque
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Protocol
+
+
+class _Waiter(Protocol):
+    def wake(self) -> bool:
+        """Say that the lock is handed over; False when nobody is there any more to take it."""
+        ...
+
+
+# The first of a queue holds the lock, the others wait in their order; without a queue nobody does.
+_queues: dict[str, deque[_Waiter]] = {}
+# Held for moments only. Reentrant, because closing a forgotten coroutine leaves a queue from within
+# whatever code the garbage collector interrupts.
+_guard = threading.RLock()
+
+
+@contextmanager
+def locked(thread_id: str) -> Generator[None]:
+    """Hold the thread's lock. It goes round in the order of arrival, sync or async, and is not reentrant."""
+    waiter = _SyncWaiter()
+    try:
+        if not _arrive(thread_id, waiter):
+            waiter.wait()
+        yield
+    finally:
+        _leave(thread_id, waiter)
+
+
+@asynccontextmanager
+async def alocked(thread_id: str) -> AsyncGenerator[None]:
+    """As `locked`. Waiting does not block the loop, and may be cancelled at any moment."""
+    waiter = _AsyncWaiter()
+    try:
+        if not _arrive(thread_id, waiter):
+            await waiter.wait()
+        yield
+    finally:
+        _leave(thread_id, waiter)
+
+
+class _SyncWaiter:
+    def __init__(self) -> None:
+        self._handed_over = threading.Event()
+
+    def wait(self) -> None:
+        self._handed_over.wait()
+
+    def wake(self) -> bool:
+        self._handed_over.set()
+        return True
+
+
+class _AsyncWaiter:
+    def __init__(self) -> None:
+        import asyncio  # noqa: PLC0415  # not worth its time at import
+
+        self._loop = asyncio.get_running_loop()
+        self._handed_over: asyncio.Future[None] = self._loop.create_future()
+
+    async def wait(self) -> None:
+        await self._handed_over
+
+    def wake(self) -> bool:
+        try:
+            self._loop.call_soon_threadsafe(self._resolve)
+        except RuntimeError:  # the loop is closed
+            return False
+        return True
+
+    def _resolve(self) -> None:
+        if not self._handed_over.done():
+            self._handed_over.set_result(None)
+
+
+def _arrive(thread_id: str, waiter: _Waiter) -> bool:
+    """Join the queue; whether the lock is held at once."""
+    with _guard:
+        queue = _queues.setdefault(thread_id, deque())
+        queue.append(waiter)
+        return queue[0] is waiter
+
+
+def _leave(thread_id: str, waiter: _Waiter) -> None:
+    """Give up the lock, or the place in the queue: whoever was just handed it and leaves hands it on."""
+    with _guard:
+        queue = _queues.get(thread_id)
+        if queue is None or waiter not in queue:
+            return
+        held = queue[0] is waiter
+        queue.remove(waiter)
+        while held and queue and not queue[0].wake():
+            queue.popleft()
+        if not queue:
+            _queues.pop(thread_id, None)
