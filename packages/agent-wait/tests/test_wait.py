@@ -7,7 +7,15 @@ from functools import partial
 from typing import Any
 
 import pytest
-from agent_wait import FakeClock, PolicyError, Question, QuestionError, QuestionTooLarge, WaitPolicy, current_wait
+from agent_wait import (
+    FakeClock,
+    PolicyError,
+    Question,
+    QuestionError,
+    QuestionTooLarge,
+    WaitPolicy,
+    current_wait,
+)
 from agent_wait._answer import WrappedAnswer
 from agent_wait._wait import make_ask, make_wait
 from agent_wait.testing import Parked, StubFramework
@@ -41,7 +49,9 @@ def parked(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Question:
     return Question.unpack("q-1", stopped.value.value)
 
 
-def answered(stub: StubFramework, answer: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def answered(
+    stub: StubFramework, answer: Any, function: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
     """What the call returns once its question has this answer."""
     question = parked(function, *args, **kwargs)
     assert question.fingerprint is not None
@@ -118,11 +128,27 @@ def test_an_approval_runs_the_body_with_the_values_it_was_called_with(stub: Stub
 
 @pytest.mark.parametrize(
     "answer",
-    [None, False, True, 0, 0.0, "", {}, [], "approve", {"action": "APPROVE"}, {"action": "reject", "reason": "no"}, {"approve": True}, 7],
+    [
+        None,
+        False,
+        True,
+        0,
+        0.0,
+        "",
+        {},
+        [],
+        "approve",
+        {"action": "APPROVE"},
+        {"action": "reject", "reason": "no"},
+        {"approve": True},
+        7,
+    ],
     ids=repr,
 )
 @pytest.mark.requirement("FALSY-ANSWERS")
-def test_anything_but_an_approval_is_returned_unchanged_in_the_bodys_place(stub: StubFramework, answer: Any) -> None:
+def test_anything_but_an_approval_is_returned_unchanged_in_the_bodys_place(
+    stub: StubFramework, answer: Any
+) -> None:
     ran: list[int] = []
 
     @make_wait(stub)
@@ -134,8 +160,12 @@ def test_anything_but_an_approval_is_returned_unchanged_in_the_bodys_place(stub:
     assert ran == []
 
 
-@pytest.mark.parametrize("answer", [None, False, APPROVE, {"action": "reject"}, "text", {"action": "approve", "args": 1}], ids=repr)
-def test_a_decision_parameter_receives_any_answer_verbatim_and_the_body_runs(stub: StubFramework, answer: Any) -> None:
+@pytest.mark.parametrize(
+    "answer", [None, False, APPROVE, {"action": "reject"}, "text", {"action": "approve", "args": 1}], ids=repr
+)
+def test_a_decision_parameter_receives_any_answer_verbatim_and_the_body_runs(
+    stub: StubFramework, answer: Any
+) -> None:
     @make_wait(stub)
     def refund(amount: int, *, decision: Any = "none yet") -> Any:
         return amount, decision
@@ -164,7 +194,9 @@ def test_an_edit_replaces_what_it_names_and_keeps_the_rest_as_asked(stub: StubFr
     assert answered(stub, edit, refund, 7, 5, note="x") == (7, 3, "x")
 
 
-@pytest.mark.requirement("UNKNOWN-EDIT-KEY", "EXTRA-FIELDS", "ANSWER-IS-A-JSON-STRING", "BAD-ANSWER-POISONS-THREAD")
+@pytest.mark.requirement(
+    "UNKNOWN-EDIT-KEY", "EXTRA-FIELDS", "ANSWER-IS-A-JSON-STRING", "BAD-ANSWER-POISONS-THREAD"
+)
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
@@ -181,7 +213,9 @@ def test_an_edit_replaces_what_it_names_and_keeps_the_rest_as_asked(stub: StubFr
     ],
     ids=repr,
 )
-def test_an_approval_that_cannot_be_applied_asks_again_with_the_reason(stub: StubFramework, answer: Any, why: str) -> None:
+def test_an_approval_that_cannot_be_applied_asks_again_with_the_reason(
+    stub: StubFramework, answer: Any, why: str
+) -> None:
     ran: list[Any] = []
 
     @make_wait(stub)
@@ -191,7 +225,9 @@ def test_an_approval_that_cannot_be_applied_asks_again_with_the_reason(stub: Stu
 
     first = parked(refund, Decimal(5))
     assert first.fingerprint is not None
-    stub.answers.append(WrappedAnswer(answer=answer, fingerprint=first.fingerprint, at=1_760_000_100.0).to_value())
+    stub.answers.append(
+        WrappedAnswer(answer=answer, fingerprint=first.fingerprint, at=1_760_000_100.0).to_value()
+    )
     stub.rerun()
     again = parked(refund, Decimal(5))
     assert ran == []
@@ -250,12 +286,12 @@ def test_redact_of_what_is_not_there_is_refused_where_it_is_written(stub: StubFr
     with pytest.raises(PolicyError, match="redact names tokne"):
 
         @make_wait(stub)(WaitPolicy(redact=("tokne",)))
-        def call(token: str) -> None: ...  # pyright: ignore[reportUnusedFunction]  # refused
+        def call(token: str) -> None: ...
 
     with pytest.raises(PolicyError, match="question="):
 
         @make_wait(stub)(WaitPolicy(redact=("token",)), question=lambda: 1)
-        def other(token: str) -> None: ...  # pyright: ignore[reportUnusedFunction]  # refused
+        def other(token: str) -> None: ...
 
 
 @pytest.mark.parametrize("said", [True, None, 0, "", "no"], ids=repr)
@@ -309,7 +345,7 @@ def test_when_that_could_never_be_called_is_refused_where_it_is_written(stub: St
     with pytest.raises(TypeError, match="asks for 'amuont'"):
 
         @make_wait(stub)(when=lambda amuont: amuont > 1)
-        def refund(amount: int) -> None: ...  # pyright: ignore[reportUnusedFunction]  # refused
+        def refund(amount: int) -> None: ...
 
 
 def test_with_question_the_arguments_are_never_encoded(stub: StubFramework) -> None:
@@ -433,14 +469,21 @@ def test_the_idempotency_key_is_the_same_on_rerun_and_reask_and_differs_by_call_
         def refund(amount: int) -> str:
             wait = current_wait()
             assert wait is not None
-            assert (wait.asked, wait.thread_id, wait.answered_by, wait.question_id) == (True, thread_id, "ada", "q-9")
+            assert (wait.asked, wait.thread_id, wait.answered_by, wait.question_id) == (
+                True,
+                thread_id,
+                "ada",
+                "q-9",
+            )
             return wait.idempotency_key
 
         fingerprint = parked(refund, amount).fingerprint
         assert fingerprint is not None
         for answer in answers:
             stub.answers.append(
-                WrappedAnswer(answer=answer, fingerprint=fingerprint, answered_by="ada", question_id="q-9").to_value()
+                WrappedAnswer(
+                    answer=answer, fingerprint=fingerprint, answered_by="ada", question_id="q-9"
+                ).to_value()
             )
         stub.rerun()
         return refund(amount)
@@ -479,7 +522,9 @@ def test_ask_returns_its_answer_verbatim_and_offers_resume(stub: StubFramework) 
     assert answered(stub, None, ask, {"ok": Decimal("1.50")}) is None
 
 
-def test_a_question_above_200_kib_is_refused_at_the_ask_and_names_the_largest_argument(stub: StubFramework) -> None:
+def test_a_question_above_200_kib_is_refused_at_the_ask_and_names_the_largest_argument(
+    stub: StubFramework,
+) -> None:
     @make_wait(stub)
     def send(note: str, image: str) -> None: ...
 

@@ -43,7 +43,14 @@ class Announced:
         return self._status(envelope, await adeliver([envelope], "created", self._announcers))
 
     def _envelope(
-        self, question: JSON, thread_id: str, *, policy: WaitPolicy, function: str, framework: str, schema: JSON
+        self,
+        question: JSON,
+        thread_id: str,
+        *,
+        policy: WaitPolicy,
+        function: str,
+        framework: str,
+        schema: JSON,
     ) -> WaitEnvelope:
         encoded = encode(question)
         fingerprint = _identity.fingerprint(encoded, None)
@@ -69,7 +76,9 @@ class Announced:
             "function": function,
         }
         if len(publication.failures) >= self._wanting:
-            why = "; ".join(f"{f.announcer}: {f.error or type(f.error).__name__}" for f in publication.failures)
+            why = "; ".join(
+                f"{f.announcer}: {f.error or type(f.error).__name__}" for f in publication.failures
+            )
             said["status"] = "not_announced"
             said["error"] = why or "no announcer takes created questions"
         return said

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, cast
 
 from agent_wait._canonical import to_plain
 from agent_wait._types import JSON
@@ -24,7 +24,7 @@ class WrappedAnswer:
         answered_by: Who gave it, as the host says.
     """
 
-    answer: JSON
+    answer: Any
     fingerprint: str
     question_id: str | None = None
     ask_id: str | None = None
@@ -71,12 +71,14 @@ def wrap_answer(message: Mapping[str, Any], *, at: float) -> JSON:
 
 def unwrap_answer(value: Any) -> WrappedAnswer | None:
     """Read what `wrap_answer` made, one level deep; None for anything else, which is an answer as sent."""
-    if type(value) is not dict or len(value) != 1:  # pyright: ignore[reportUnknownArgumentType]
+    if type(value) is not dict or len(cast("Any", value)) != 1:
         return None
-    inner: Any = value.get(_WRAPPER)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    if type(inner) is not dict or "answer" not in inner or type(inner.get("fingerprint")) is not str:  # pyright: ignore[reportUnknownMemberType]
+    inner = cast("dict[str, Any]", value).get(_WRAPPER)
+    if type(inner) is not dict:
         return None
-    read: dict[str, Any] = inner
+    read = cast("dict[str, Any]", inner)
+    if "answer" not in read or type(read.get("fingerprint")) is not str:
+        return None
     return WrappedAnswer(
         answer=read["answer"],
         fingerprint=read["fingerprint"],
@@ -109,18 +111,20 @@ class Verdict(NamedTuple):
 
 _RUN = Verdict("run")
 _GIVE = Verdict("give")
-_Answer: TypeAlias = Any
 
 
-def judge(answer: _Answer) -> Verdict:
+def judge(answer: Any) -> Verdict:
     """The answer table of the contract, as far as it does not need the function."""
     if type(answer) is str:
         return _again_if_encoded(answer)
-    if type(answer) is not dict or answer.get("action") != "approve":  # pyright: ignore[reportUnknownMemberType]
+    if type(answer) is not dict:
         return _GIVE
-    if "args" not in answer:
+    said = cast("dict[str, Any]", answer)
+    if said.get("action") != "approve":
+        return _GIVE
+    if "args" not in said:
         return _RUN
-    edits: Any = answer["args"]
+    edits = said["args"]
     if type(edits) is not dict:
         return Verdict("again", "args must be an object of argument names and values")
     return Verdict("run", edits) if edits else _RUN

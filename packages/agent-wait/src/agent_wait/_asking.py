@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from agent_wait import _identity
 from agent_wait._answer import judge, unwrap_answer
@@ -95,7 +95,13 @@ class Asker:
         self._schema = schema
 
     def value(
-        self, named: Named, call_args: Mapping[str, Any], *, attempt: int = 1, error: str | None = None, at: float | None = None
+        self,
+        named: Named,
+        call_args: Mapping[str, Any],
+        *,
+        attempt: int = 1,
+        error: str | None = None,
+        at: float | None = None,
     ) -> dict[str, JSON]:
         """The value to park on."""
         asked_at = at if at is not None else self._framework.asked_at(call_args)
@@ -145,7 +151,9 @@ class Asker:
             if wrapped is None:
                 return Given(answer, edits, None, None)
             return Given(answer, edits, wrapped.answered_by, wrapped.question_id)
-        raise WaitError(f"{self._framework.name} gave {_MAX_ATTEMPTS} unusable answers to one question without parking")
+        raise WaitError(
+            f"{self._framework.name} gave {_MAX_ATTEMPTS} unusable answers to one question without parking"
+        )
 
 
 def usable_edits(
@@ -173,12 +181,11 @@ def usable_edits(
         raise QuestionError(verdict.detail)
     if verdict.detail is None:
         return {}
-    edits: dict[str, JSON] = {}
-    for name, value in to_plain(verdict.detail, lenient=True).items():  # pyright: ignore[reportOptionalMemberAccess, reportUnknownMemberType, reportUnknownVariableType, reportAttributeAccessIssue]  # judge() gives a dict
-        if name not in shown:
-            raise QuestionError("is no argument that was shown", str(name))  # pyright: ignore[reportUnknownArgumentType]
-        if encode(value) != encode(shown[name]):  # pyright: ignore[reportUnknownArgumentType]
-            edits[name] = value
+    sent = cast("dict[str, JSON]", to_plain(verdict.detail, lenient=True))
+    unknown = [name for name in sent if name not in shown]
+    if unknown:
+        raise QuestionError("is no argument that was shown", unknown[0])
+    edits = {name: value for name, value in sent.items() if encode(value) != encode(shown[name])}
     if not edits:
         return {}
     try:

@@ -17,7 +17,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, cast
 
 from agent_wait._duration import format_duration
 from agent_wait._errors import QuestionError
@@ -98,7 +98,7 @@ class _Encoder:
         self._open: set[int] = set()
 
     def plain(self, value: Any, path: str, depth: int) -> JSON:
-        kind = type(value)
+        kind: type[Any] = type(value)
         if kind is str:
             return value if value.isascii() else text_of(value)
         if value is None or kind is bool:
@@ -124,18 +124,22 @@ class _Encoder:
 
     def _compound(self, value: Any, path: str, depth: int) -> JSON:
         if isinstance(value, Mapping):
-            return self._object(value.items(), path, depth)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]  # any mapping's keys
+            return self._object(cast("Mapping[Any, Any]", value).items(), path, depth)
         if isinstance(value, (list, tuple, deque)):
-            return [self.plain(item, f"{path}[{n}]", depth) for n, item in enumerate(value)]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # any list's items
+            return [
+                self.plain(item, f"{path}[{n}]", depth) for n, item in enumerate(cast("list[Any]", value))
+            ]
         if isinstance(value, (set, frozenset)):
-            items = [self.plain(item, path, depth) for item in value]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # any set's items
-            return sorted(items, key=encode)
+            plain = [self.plain(item, path, depth) for item in cast("set[Any]", value)]
+            return sorted(plain, key=encode)
         try:
             known, inner = _opened(value)
         except QuestionError:
             raise
         except Exception as error:  # noqa: BLE001  # a foreign object's own dump may raise anything
-            return self._refuse(f"{type(value).__name__} could not be read: {type(error).__name__}", "unreadable", path)
+            return self._refuse(
+                f"{type(value).__name__} could not be read: {type(error).__name__}", "unreadable", path
+            )
         return self.plain(inner, path, depth) if known else _type_name(value)
 
     def _object(self, items: Any, path: str, depth: int) -> JSON:
@@ -161,25 +165,25 @@ class _Encoder:
 
 def _opened(value: Any) -> tuple[bool, Any]:
     """A known kind of object as builtin data: `(True, data)`, or `(False, None)`."""
-    if not isinstance(value, type):
-        if is_dataclass(value):
-            return True, {field.name: getattr(value, field.name) for field in fields(value)}
-        pydantic = sys.modules.get("pydantic")
-        if pydantic is not None:
-            if isinstance(value, (pydantic.SecretStr, pydantic.SecretBytes, pydantic.Secret)):
-                return True, MASK
-            if isinstance(value, pydantic.BaseModel):
-                return True, value.model_dump()
-        numpy = sys.modules.get("numpy")
-        if numpy is not None and isinstance(value, (numpy.generic, numpy.ndarray)):
-            return True, value.tolist()
-        if hasattr(type(value), "__attrs_attrs__"):
-            return True, {field.name: getattr(value, field.name) for field in type(value).__attrs_attrs__}
+    kind: type[Any] = type(value)
+    if is_dataclass(kind):
+        return True, {field.name: getattr(value, field.name) for field in fields(kind)}
+    pydantic: Any = sys.modules.get("pydantic")
+    if pydantic is not None:
+        if isinstance(value, (pydantic.SecretStr, pydantic.SecretBytes, pydantic.Secret)):
+            return True, MASK
+        if isinstance(value, pydantic.BaseModel):
+            return True, value.model_dump()
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, (numpy.generic, numpy.ndarray)):
+        return True, value.tolist()
+    if hasattr(kind, "__attrs_attrs__"):
+        return True, {field.name: getattr(value, field.name) for field in kind.__attrs_attrs__}
     return False, None
 
 
 def _type_name(value: Any) -> str:
-    kind: type = type(value)
+    kind: type[Any] = type(value)
     if kind not in _named_once:
         _named_once.add(kind)
         _log.warning("%s has no JSON form and is published as its type's name", kind.__qualname__)

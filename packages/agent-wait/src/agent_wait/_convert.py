@@ -66,7 +66,12 @@ def schema_for(function: Callable[..., Any]) -> JSON | None:
         try:
             adapter = _adapter(parameter_type(parameter), name, arbitrary=False)
             adapter.json_schema()
-        except (QuestionError, PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError):
+        except (
+            QuestionError,
+            PydanticInvalidForJsonSchema,
+            PydanticSchemaGenerationError,
+            PydanticUserError,
+        ):
             continue
         adapters.append((name, adapter))
     by_key, shared = TypeAdapter.json_schemas([(name, "validation", adapter) for name, adapter in adapters])
@@ -115,7 +120,8 @@ def _guarded(annotation: Any) -> Any:
     if origin in (typing.Union, types.UnionType):
         return typing.Union[tuple(_guarded(member) for member in inner)]  # noqa: UP007  # built from a tuple
     if isinstance(origin, type) and origin in (list, set, frozenset, tuple, dict):
-        return origin[tuple(member if member is Ellipsis else _guarded(member) for member in inner)]
+        generic = cast("Any", origin)
+        return generic[tuple(member if member is Ellipsis else _guarded(member) for member in inner)]
     return annotation
 
 

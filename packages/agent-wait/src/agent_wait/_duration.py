@@ -32,7 +32,9 @@ def parse_duration(value: object) -> float:
         case str():
             seconds = _parse_text(value)
         case _:
-            raise PolicyError(f"a timeout is ISO 8601 text, seconds or a timedelta, not {type(value).__name__}")
+            raise PolicyError(
+                f"a timeout is ISO 8601 text, seconds or a timedelta, not {type(value).__name__}"
+            )
     if not math.isfinite(seconds) or seconds <= 0:
         raise PolicyError("a timeout is above zero and finite")
     if seconds > MAX_SECONDS:
@@ -64,7 +66,9 @@ def _parse_text(text: str) -> float:
     found = _DURATION.fullmatch(text)
     if found is None:
         if _CALENDAR.match(text):
-            raise PolicyError(f"timeout {text!r}: calendar units (years, months) have no fixed length; use days")
+            raise PolicyError(
+                f"timeout {text!r}: calendar units (years, months) have no fixed length; use days"
+            )
         raise PolicyError(f"timeout {text!r} is not an ISO 8601 duration such as 'P3D' or 'PT4H30M'")
     weeks, days, _, hours, minutes, seconds = found.groups()
     numbers = (weeks, days, hours, minutes, seconds)

@@ -127,9 +127,22 @@ class WaitEnvelope:
 
 
 _FIELDS = tuple(f.name for f in fields(WaitEnvelope))
-_REQUIRED = frozenset(f.name for f in fields(WaitEnvelope) if f.default is MISSING and f.default_factory is MISSING)
+_REQUIRED = frozenset(
+    f.name for f in fields(WaitEnvelope) if f.default is MISSING and f.default_factory is MISSING
+)
 _OBJECTS = frozenset({"answer_schema", "source", "reply_to", "reply_with", "correlation", "tags"})
-_NULLABLE = frozenset({"fingerprint", "expires_at", "error", "traceparent", "answer_schema", "source", "reply_to", "correlation"})
+_NULLABLE = frozenset(
+    {
+        "fingerprint",
+        "expires_at",
+        "error",
+        "traceparent",
+        "answer_schema",
+        "source",
+        "reply_to",
+        "correlation",
+    }
+)
 
 
 def envelope_for(
@@ -194,7 +207,9 @@ def _checked(data: Mapping[str, Any]) -> dict[str, Any]:
     for name in _FIELDS:
         value = known.get(name)
         if value is None:
-            if name in _REQUIRED or (name in known and name not in _NULLABLE and name not in ("question", "default")):
+            if name in _REQUIRED or (
+                name in known and name not in _NULLABLE and name not in ("question", "default")
+            ):
                 raise QuestionError("is missing" if name not in known else "is null", name)
             continue
         if name == "allowed_actions":

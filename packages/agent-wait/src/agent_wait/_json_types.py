@@ -9,7 +9,13 @@ from typing import Any
 from agent_wait._errors import QuestionError
 from agent_wait._types import JSON
 
-_NAMES: dict[Any, str] = {str: "text", int: "an integer", float: "a number", bool: "true or false", type(None): "null"}
+_NAMES: dict[Any, str] = {
+    str: "text",
+    int: "an integer",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
+}
 
 
 def check_edits(function: Callable[..., Any], args: Mapping[str, JSON]) -> dict[str, Any]:
@@ -38,32 +44,39 @@ def _check(annotation: Any, value: JSON, path: str) -> None:
     if annotation is Any or annotation is object:
         return
     if origin is typing.Annotated:
-        return _check(inner[0], value, path)
+        _check(inner[0], value, path)
+        return
     if origin in (typing.Union, types.UnionType):
-        return _check_union(inner, value, path)
+        _check_union(inner, value, path)
+        return
     if origin is typing.Literal:
         if not any(type(value) is type(choice) and value == choice for choice in inner):
             raise QuestionError(f"is one of {', '.join(map(repr, inner))}", path)
-        return None
+        return
     container: Any = origin or annotation
     if container is list:
-        return _check_list(inner[0] if inner else Any, value, path)
+        _check_list(inner[0] if inner else Any, value, path)
+        return
     if container is dict and (not inner or inner[0] is str):
-        return _check_object(inner[1] if inner else Any, value, path)
+        _check_object(inner[1] if inner else Any, value, path)
+        return
     if annotation is None:
         annotation = type(None)
     if annotation not in _NAMES:
         raise QuestionError("cannot be edited: nothing here converts to its type", path)
     fits = type(value) is annotation or (annotation is float and type(value) is int)
     if not fits:
-        raise QuestionError(f"is {_NAMES[annotation]}, not {_NAMES.get(type(value), 'a list or an object')}", path)
-    return None
+        raise QuestionError(
+            f"is {_NAMES[annotation]}, not {_NAMES.get(type(value), 'a list or an object')}", path
+        )
+    return
 
 
 def _check_union(members: tuple[Any, ...], value: JSON, path: str) -> None:
     for member in members:
         try:
-            return _check(member, value, path)
+            _check(member, value, path)
+            return
         except QuestionError:
             continue
     raise QuestionError("is of none of the types that the function takes", path)

@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from agent_wait._signature import Call
 
@@ -20,7 +19,9 @@ class Predicate:
         TypeError: It could not be called like that.
     """
 
-    def __init__(self, function: Callable[..., object], role: str, names: Sequence[str], published: Sequence[str]) -> None:
+    def __init__(
+        self, function: Callable[..., object], role: str, names: Sequence[str], published: Sequence[str]
+    ) -> None:
         if not callable(function):
             raise TypeError(f"{role}= is a callable that takes the arguments by keyword")
         self._function = function
@@ -50,7 +51,9 @@ class Predicate:
         return said is not False
 
 
-def _accepted(function: Callable[..., object], role: str, names: Sequence[str], published: Sequence[str]) -> tuple[str, ...]:
+def _accepted(
+    function: Callable[..., object], role: str, names: Sequence[str], published: Sequence[str]
+) -> tuple[str, ...]:
     try:
         parameters = inspect.signature(function).parameters.values()
     except (ValueError, TypeError):

@@ -1,7 +1,7 @@
 """One question, as it is asked and as it is parked."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -19,7 +19,7 @@ class Question:
 
     Attributes:
         id: The framework's own id of the interrupt.
-        question: What is asked, as plain JSON data; anything else is made plain when it is built.
+        question: What is asked. Whatever it was, it is plain JSON data once this is built.
         policy: What the asker declared.
         fingerprint: Names the exact call; None for a bare interrupt.
         attempt: 1, and one more each time the question had to be asked again.
@@ -36,7 +36,7 @@ class Question:
     """
 
     id: str
-    question: JSON
+    question: Any
     policy: WaitPolicy = field(default_factory=WaitPolicy)
     fingerprint: str | None = field(default=None, kw_only=True)
     attempt: int = field(default=1, kw_only=True)
@@ -71,7 +71,7 @@ class Question:
         """The value to park on: plain JSON data that `unpack` reads back after any upgrade."""
         return pack(
             self.question,
-            {**self.policy.to_dict(), "allowed_actions": list(self.allowed_actions)},
+            packed_policy(self.policy, self.allowed_actions),
             None if self.source is None else dict(self.source),
             fingerprint=self.fingerprint,
             attempt=self.attempt,
@@ -143,6 +143,11 @@ def pack(
             "call": call,
         },
     }
+
+
+def packed_policy(policy: WaitPolicy, allowed_actions: Iterable[str]) -> dict[str, JSON]:
+    """The policy with its actions settled."""
+    return {**policy.to_dict(), "allowed_actions": [*allowed_actions]}
 
 
 def default_actions(source: Mapping[str, JSON] | None) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import sys
 import typing
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from agent_wait._errors import QuestionError
 from agent_wait._framework import Framework
@@ -96,7 +96,7 @@ class WaitSignature:
             self._resolved = True
         context = None
         if self.added is not None:
-            args, context = self._take_context(args, kwargs)
+            args, context = self._take_context(self.added, args, kwargs)
         if self.decision is not None:
             kwargs.pop(self.decision, None)
         bound = self._bindable.bind(*args, **kwargs)
@@ -127,7 +127,9 @@ class WaitSignature:
                 self._refuse_taken_names(parameter.name, changed[parameter.name])
         return replace(call, values={**call.values, **changed}, call_args={**call.call_args, **changed})
 
-    def arguments(self, call: Call, decision: Any = None, *, decided: bool = False) -> tuple[list[Any], dict[str, Any]]:
+    def arguments(
+        self, call: Call, decision: Any = None, *, decided: bool = False
+    ) -> tuple[list[Any], dict[str, Any]]:
         """What to call the function with.
 
         Args:
@@ -138,11 +140,10 @@ class WaitSignature:
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
         for parameter in self._parameters:
+            value: Any = call.values.get(parameter.name)
             if parameter.name == self.decision:
                 kept = None if parameter.default is _Kind.empty else parameter.default
                 value = decision if decided else kept
-            else:
-                value = call.values[parameter.name]
             if parameter.kind is _Kind.VAR_POSITIONAL:
                 args.extend(value)
             elif parameter.kind is _Kind.VAR_KEYWORD:
@@ -161,7 +162,7 @@ class WaitSignature:
 
         functools.update_wrapper(view, _plain_function(self._function), _IDENTIFYING, updated=())
         # Signature() checks the order of kinds and defaults, which leaving parameters out may have broken.
-        view.__signature__ = inspect.Signature(shown, __validate_parameters__=False)  # pyright: ignore[reportFunctionMemberAccess, reportCallIssue]
+        view.__signature__ = inspect.Signature(shown, __validate_parameters__=False)
         return view
 
     def _place_of_added(self, parameters: list[inspect.Parameter]) -> int:
@@ -169,17 +170,20 @@ class WaitSignature:
             return 0 if self.self_name is None else 1
         return next((n for n, p in enumerate(parameters) if p.kind is _Kind.VAR_KEYWORD), len(parameters))
 
-    def _take_context(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
-        assert self.added is not None
-        context = kwargs.pop(self.added.name, None)
-        if self.added.kind is not _Kind.KEYWORD_ONLY:
+    def _take_context(
+        self, added: inspect.Parameter, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], Any]:
+        context = kwargs.pop(added.name, None)
+        if added.kind is not _Kind.KEYWORD_ONLY:
             place = 0 if self.self_name is None else 1
             if len(args) > place and self._framework.is_context(args[place]):
                 return args[:place] + args[place + 1 :], args[place]
         return args, context if self._framework.is_context(context) else None
 
     def _refuse_taken_names(self, path: str, extra: Mapping[str, Any]) -> None:
-        taken = {p.name for p in self._parameters if p.kind in (_Kind.POSITIONAL_OR_KEYWORD, _Kind.KEYWORD_ONLY)}
+        taken = {
+            p.name for p in self._parameters if p.kind in (_Kind.POSITIONAL_OR_KEYWORD, _Kind.KEYWORD_ONLY)
+        }
         if self.added is not None:
             taken.add(self.added.name)
         for name in extra:
@@ -197,5 +201,5 @@ def _signature_of(function: Callable[..., Any]) -> inspect.Signature:
 
 def _plain_function(function: Callable[..., Any]) -> Callable[..., Any]:
     while isinstance(function, functools.partial):
-        function = function.func  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # whatever it was made of
-    return function  # pyright: ignore[reportUnknownVariableType]
+        function = cast("Callable[..., Any]", function.func)
+    return function

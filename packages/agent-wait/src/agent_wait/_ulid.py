@@ -1,4 +1,7 @@
-"""ULIDs: 26 characters of Crockford's base 32, 48 bits of time and 80 of chance. https://github.com/ulid/spec"""
+"""ULIDs: 26 characters of Crockford's base 32, 48 bits of time and 80 of chance.
+
+See https://github.com/ulid/spec.
+"""
 
 import os
 

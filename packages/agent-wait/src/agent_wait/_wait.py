@@ -6,8 +6,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar, cast, overload
 
 from agent_wait import _identity
-from agent_wait._announcer import AnnounceAdapter
 from agent_wait._announced import Announced
+from agent_wait._announcer import AnnounceAdapter
 from agent_wait._answer_schema import answer_schema
 from agent_wait._asking import REDACTED, Asker, Given, Named, check_size, name_question, usable_edits
 from agent_wait._canonical import to_plain
@@ -17,6 +17,7 @@ from agent_wait._errors import PolicyError
 from agent_wait._framework import Framework
 from agent_wait._policy import WaitPolicy
 from agent_wait._predicate import Predicate
+from agent_wait._question import packed_policy
 from agent_wait._signature import Call, WaitSignature
 from agent_wait._types import JSON
 
@@ -36,9 +37,9 @@ class Wait(Protocol):
         *,
         mode: Literal["interrupt", "async"] = "interrupt",
         announce: AnnounceAdapter | Sequence[AnnounceAdapter] | None = None,
-        when: Callable[..., object] | None = None,
+        when: Callable[..., Any] | None = None,
         decision: str = "decision",
-        question: Callable[..., object] | None = None,
+        question: Callable[..., Any] | None = None,
     ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
@@ -63,9 +64,9 @@ def make_wait(framework: Framework, *, clock: Clock = SYSTEM_CLOCK) -> Wait:
         *,
         mode: Literal["interrupt", "async"] = "interrupt",
         announce: AnnounceAdapter | Sequence[AnnounceAdapter] | None = None,
-        when: Callable[..., object] | None = None,
+        when: Callable[..., Any] | None = None,
         decision: str = "decision",
-        question: Callable[..., object] | None = None,
+        question: Callable[..., Any] | None = None,
     ) -> Any:
         """Park the run until somebody approves exactly this call.
 
@@ -88,17 +89,20 @@ def make_wait(framework: Framework, *, clock: Clock = SYSTEM_CLOCK) -> Wait:
             PolicyError: `redact` names no published argument, or stands beside `question`.
         """
         if policy is not None and not isinstance(policy, WaitPolicy):
-            if callable(policy) or isinstance(policy, (classmethod, staticmethod)):
+            if callable(policy) or isinstance(policy, (classmethod, staticmethod)):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers without types
                 return wait()(policy)
             raise TypeError(f"wait takes a WaitPolicy, not {type(policy).__name__}")
         if mode not in ("interrupt", "async"):
             raise ValueError(f"mode is 'interrupt' or 'async', not {mode!r}")
         if (announce is None) is (mode == "async"):
-            raise ValueError("announce= goes with mode='async', which needs it; otherwise use publish_interrupts")
+            raise ValueError(
+                "announce= goes with mode='async', which needs it; otherwise use publish_interrupts"
+            )
 
         def decorate(function: Any) -> Any:
             if isinstance(function, (classmethod, staticmethod)):
-                return type(function)(decorate(cast("Any", function).__func__))
+                wrapped = cast("Any", function)
+                return type(wrapped)(decorate(wrapped.__func__))
             waiting = _Waiting(framework, function, policy or WaitPolicy(), when, decision, question, clock)
             announced = None if announce is None else Announced(announce, clock)
             return waiting.wrapper(announced)
@@ -124,7 +128,7 @@ def make_ask(framework: Framework, *, clock: Clock = SYSTEM_CLOCK) -> Ask:
         declared = policy or WaitPolicy()
         if declared.redact:
             raise PolicyError("redact names arguments, and ask() has none")
-        packed = {**declared.to_dict(), "allowed_actions": list(declared.allowed_actions or ("resume",))}
+        packed = packed_policy(declared, declared.allowed_actions or ("resume",))
         source: dict[str, JSON] = {"function": None, "framework": framework.name}
         named = name_question(framework, to_plain(question, "question"), {})
         check_size(named)
@@ -141,9 +145,9 @@ class _Waiting:
         framework: Framework,
         function: Callable[..., Any],
         policy: WaitPolicy,
-        when: Callable[..., object] | None,
+        when: Callable[..., Any] | None,
         decision: str,
-        question: Callable[..., object] | None,
+        question: Callable[..., Any] | None,
         clock: Clock,
     ) -> None:
         _refuse_what_cannot_wait(function)
@@ -152,11 +156,13 @@ class _Waiting:
         self._signature = WaitSignature(function, framework, decision)
         names = (*self._signature.published, *sorted(self._signature.injected))
         self._when = None if when is None else Predicate(when, "when", names, self._signature.published)
-        self._question = None if question is None else Predicate(question, "question", names, self._signature.published)
+        self._question = (
+            None if question is None else Predicate(question, "question", names, self._signature.published)
+        )
         self._redact = self._checked_redact(policy)
         self._actions = policy.allowed_actions or ("approve", "reject")
         self._own_schema = policy.answer_schema is not None
-        packed = {**policy.to_dict(), "allowed_actions": list(self._actions)}
+        packed = packed_policy(policy, self._actions)
         source: dict[str, JSON] = {"function": self._signature.name, "framework": framework.name}
         self._policy = policy
         self._asker = Asker(framework, packed, source, clock, self._schema)
@@ -171,7 +177,9 @@ class _Waiting:
             raise PolicyError("redact and question= are two ways to hide an argument: use one")
         unknown = [name for name in policy.redact if name not in self._signature.published]
         if unknown:
-            raise PolicyError(f"redact names {', '.join(unknown)}: no published argument of {self._signature.name}")
+            raise PolicyError(
+                f"redact names {', '.join(unknown)}: no published argument of {self._signature.name}"
+            )
         return frozenset(policy.redact)
 
     @functools.cached_property
@@ -206,7 +214,7 @@ class _Waiting:
         functools.update_wrapper(body, function)
         public = self._signature.public()
         body.__name__ = self._signature.name
-        body.__signature__ = public  # pyright: ignore[reportFunctionMemberAccess]
+        body.__signature__ = public
         body.__annotations__ = {
             **{p.name: p.annotation for p in public.parameters.values() if p.annotation is not p.empty},
             **({} if public.return_annotation is public.empty else {"return": public.return_annotation}),
@@ -217,7 +225,9 @@ class _Waiting:
         """Park, or say what names the call and what answer it has; no answer: nothing was asked."""
         if not asks:
             named = self._named(call, lenient=True) if self._tracks else None
-            if named is None or not self._framework.answered(self._asker.value(named, call.call_args), call.call_args):
+            if named is None or not self._framework.answered(
+                self._asker.value(named, call.call_args), call.call_args
+            ):
                 return named, None
         else:
             named = self._named(call)
