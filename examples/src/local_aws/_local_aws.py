@@ -47,8 +47,16 @@ class LocalAws:
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as stack:
             self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="local-aws-")))
-            self._process, self.endpoint = self._start()
-            stack.callback(_stop, self._process)
+            # Somebody else may take the port between its being found free and being listened on.
+            for _ in range(_TRIES):
+                port = _free_port()
+                self._process = self._spawn(port)
+                stack.callback(_stop, self._process)
+                if self._comes_up(port):
+                    break
+            else:
+                raise LocalAwsError(f"the local AWS ended at once, {_TRIES} times\n{self._log_tail()}")
+            self.endpoint = f"http://{HOST}:{port}"
             self._stack = stack.pop_all()
         return self
 
@@ -62,6 +70,11 @@ class LocalAws:
             if error is None:
                 raise LocalAwsError(death)
             error.add_note(death)
+
+    @property
+    def pid(self) -> int:
+        """The server's process."""
+        return self._process.pid
 
     @property
     def settings(self) -> dict[str, str]:
@@ -90,19 +103,6 @@ class LocalAws:
                 else:
                     os.environ[name] = value
 
-    def _start(self) -> tuple[subprocess.Popen[bytes], str]:
-        # Between finding a free port and listening on it somebody else may take it: then on another.
-        for _ in range(_TRIES):
-            port = _free_port()
-            process = self._spawn(port)
-            try:
-                if self._healthy(process, port):
-                    return process, f"http://{HOST}:{port}"
-            except BaseException:
-                _stop(process)
-                raise
-        raise LocalAwsError(f"the local AWS ended at once, {_TRIES} times\n{self._log_tail()}")
-
     def _spawn(self, port: int) -> subprocess.Popen[bytes]:
         inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         with (self._folder / "log").open("wb") as log:
@@ -127,9 +127,9 @@ class LocalAws:
                 },
             )
 
-    def _healthy(self, process: subprocess.Popen[bytes], port: int) -> bool:
+    def _comes_up(self, port: int) -> bool:
         give_up = time.monotonic() + START_SECONDS
-        while process.poll() is None:
+        while self._process.poll() is None:
             if _edition_at(port) == self._folder.name:
                 return True
             if time.monotonic() > give_up:

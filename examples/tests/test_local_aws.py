@@ -1,0 +1,99 @@
+import os
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import boto3
+import pytest
+from local_aws import LocalAws, LocalAwsError
+
+HOLDS_ONE = """
+import sys
+from local_aws import LocalAws
+with LocalAws() as local_aws:
+    print(local_aws.pid, flush=True)
+    sys.stdin.read()
+"""
+
+
+def listening_addresses(pid: int) -> set[str]:
+    """The local addresses of the process's listening TCP sockets, as /proc writes them."""
+    mine = {link.readlink().name for link in Path(f"/proc/{pid}/fd").iterdir()}
+    return {
+        columns[1].split(":")[0]
+        for table in ("tcp", "tcp6")
+        for columns in map(str.split, Path(f"/proc/net/{table}").read_text().splitlines()[1:])
+        if columns[3] == "0A" and f"socket:[{columns[9]}]" in mine
+    }
+
+
+def wait_for_end(pidfd: int) -> bool:
+    return bool(select.select([pidfd], [], [], 20)[0])
+
+
+def test_it_listens_on_the_loopback_address_only(local_aws: LocalAws) -> None:
+    assert listening_addresses(local_aws.pid) == {"0100007F"}
+
+
+def test_boto3_comes_here_and_afterwards_goes_where_it_went(
+    local_aws: LocalAws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "somebody's own")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    with local_aws.in_environment():
+        boto3.Session().client("sqs").create_queue(QueueName="found")
+    assert os.environ["AWS_PROFILE"] == "somebody's own"
+    assert os.environ["AWS_ENDPOINT_URL"] == "http://127.0.0.1:9"
+    assert "NO_PROXY" not in os.environ
+
+
+def test_it_ends_with_the_block() -> None:
+    with LocalAws() as local_aws:
+        pidfd = os.pidfd_open(local_aws.pid)
+    assert wait_for_end(pidfd)
+
+
+def test_it_ends_with_its_parent_even_when_that_is_killed() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDS_ONE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout
+        pidfd = os.pidfd_open(int(parent.stdout.readline()))
+        parent.kill()
+    assert wait_for_end(pidfd)
+
+
+def test_when_it_dies_its_log_is_shown() -> None:
+    def use_a_dead_one() -> None:
+        with LocalAws() as local_aws:
+            os.kill(local_aws.pid, signal.SIGKILL)
+            wait_for_end(os.pidfd_open(local_aws.pid))
+
+    with pytest.raises(LocalAwsError, match=r"(?s)has died.*the end of its log:.*Ready"):
+        use_a_dead_one()
+
+
+def test_when_it_dies_what_failed_of_it_carries_its_log() -> None:
+    def fail_of_a_dead_one() -> None:
+        with LocalAws() as local_aws:
+            os.kill(local_aws.pid, signal.SIGKILL)
+            wait_for_end(os.pidfd_open(local_aws.pid))
+            raise OSError("nobody answers")
+
+    with pytest.raises(OSError, match="nobody answers") as raised:
+        fail_of_a_dead_one()
+    assert "the end of its log:" in raised.value.__notes__[0]
+
+
+def test_one_that_cannot_start_says_why() -> None:
+    with pytest.raises(LocalAwsError, match="No module named 'ministack'"), LocalAws(Path(sys.executable)):
+        pass
+
+
+def test_a_missing_environment_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_WAIT_MINISTACK_PYTHON", "/nowhere/python")
+    with pytest.raises(LocalAwsError, match="/nowhere/python"):
+        LocalAws()
