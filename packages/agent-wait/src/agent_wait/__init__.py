@@ -25,10 +25,15 @@ from agent_wait._errors import (
     WaitError,
 )
 from agent_wait._framework import Framework
+from agent_wait._log import LogAnnounce
+from agent_wait._memory import FailingAnnounce, InMemoryAnnounce
 from agent_wait._outcome import Outcome
 from agent_wait._policy import WaitPolicy
 from agent_wait._publication import Failure, Publication
+from agent_wait._publish import apublish, make_apublish_interrupts, make_publish_interrupts, publish
+from agent_wait._publisher import WaitPublisher
 from agent_wait._question import Question
+from agent_wait._signing import verify_signature, verify_webhook
 from agent_wait._types import JSON, Transition
 from agent_wait._wait import make_ask, make_wait
 
@@ -44,8 +49,11 @@ __all__ = [
     "EntryPoint",
     "Failure",
     "FakeClock",
+    "FailingAnnounce",
     "Framework",
     "FrameworkAdapter",
+    "InMemoryAnnounce",
+    "LogAnnounce",
     "Outcome",
     "PolicyError",
     "Publication",
@@ -60,11 +68,18 @@ __all__ = [
     "WaitEnvelope",
     "WaitError",
     "WaitPolicy",
+    "WaitPublisher",
     "WrappedAnswer",
+    "apublish",
     "current_wait",
     "is_answer",
+    "make_apublish_interrupts",
     "make_ask",
+    "make_publish_interrupts",
     "make_wait",
+    "publish",
     "unwrap_answer",
+    "verify_signature",
+    "verify_webhook",
     "wrap_answer",
 ]

@@ -98,7 +98,7 @@ class _Encoder:
         self._open: set[int] = set()
 
     def plain(self, value: Any, path: str, depth: int) -> JSON:
-        kind: type[Any] = type(value)
+        kind = cast("type[Any]", type(value))
         if kind is str:
             return value if value.isascii() else text_of(value)
         if value is None or kind is bool:
@@ -165,7 +165,7 @@ class _Encoder:
 
 def _opened(value: Any) -> tuple[bool, Any]:
     """A known kind of object as builtin data: `(True, data)`, or `(False, None)`."""
-    kind: type[Any] = type(value)
+    kind = cast("type[Any]", type(value))
     if is_dataclass(kind):
         return True, {field.name: getattr(value, field.name) for field in fields(kind)}
     pydantic: Any = sys.modules.get("pydantic")
@@ -183,7 +183,7 @@ def _opened(value: Any) -> tuple[bool, Any]:
 
 
 def _type_name(value: Any) -> str:
-    kind: type[Any] = type(value)
+    kind = cast("type[Any]", type(value))
     if kind not in _named_once:
         _named_once.add(kind)
         _log.warning("%s has no JSON form and is published as its type's name", kind.__qualname__)

@@ -104,7 +104,7 @@ class WaitEnvelope:
             raise QuestionError("is not JSON", "envelope") from error
         if not isinstance(data, dict):
             raise QuestionError("is no JSON object", "envelope")
-        return cls(**_checked(data))  # pyright: ignore[reportUnknownArgumentType]  # each field is checked there
+        return cls(**_checked(data))
 
     def to_cloudevent(self) -> dict[str, JSON]:
         """The CloudEvents 1.0 structured form (`application/cloudevents+json`); `data` is the envelope."""
@@ -215,7 +215,7 @@ def _checked(data: Mapping[str, Any]) -> dict[str, Any]:
         if name == "allowed_actions":
             if not isinstance(value, list) or not all(isinstance(item, str) for item in value):  # pyright: ignore[reportUnknownVariableType]
                 raise QuestionError("is no list of text", name)
-            known[name] = tuple(value)  # pyright: ignore[reportUnknownArgumentType]  # checked above
+            known[name] = tuple(value)
         elif name == "attempt":
             if type(value) is not int or value < 1:
                 raise QuestionError("counts from 1", name)

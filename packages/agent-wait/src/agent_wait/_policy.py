@@ -124,7 +124,7 @@ def _names(name: str, value: Any) -> tuple[str, ...]:
 def _texts(name: str, value: Any) -> dict[str, str]:
     if not isinstance(value, Mapping):
         raise PolicyError(f"{name} maps text to text; it is {type(value).__name__}")
-    pairs = dict(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # checked next
+    pairs = dict(value)  # pyright: ignore[reportUnknownVariableType]  # checked next
     if not all(isinstance(key, str) and key and isinstance(text, str) for key, text in pairs.items()):  # pyright: ignore[reportUnknownVariableType]
         raise PolicyError(f"{name} maps non-empty text to text")
     return pairs  # pyright: ignore[reportUnknownVariableType]

@@ -94,7 +94,7 @@ class Question:
         """
         if not isinstance(value, Mapping) or "__wait__" not in value or "question" not in value:
             return cls(id, to_plain(value, lenient=True))
-        packed: dict[str, Any] = dict(value)  # pyright: ignore[reportUnknownArgumentType]  # fields are checked below
+        packed: dict[str, Any] = dict(value)
         ask = _part(packed, "__ask__")
         try:
             return cls(
