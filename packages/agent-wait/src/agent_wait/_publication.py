@@ -22,6 +22,10 @@ class Failure:
     envelope: WaitEnvelope
     error: Exception
 
+    def __repr__(self) -> str:
+        """Without the question, since this is what a host logs."""
+        return f"Failure({self.announcer!r}, {self.envelope.dedupe_key!r}, {type(self.error).__name__})"
+
 
 class Publication(Sequence[WaitEnvelope]):
     """The envelopes of one publish, in the order of their questions, and what went wrong.
