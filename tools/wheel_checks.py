@@ -22,7 +22,7 @@ def wheels_in(folder: Path) -> dict[str, str]:
 
 
 def installed() -> dict[str, Distribution]:
-    return {dist.metadata["Name"].lower(): dist for dist in distributions()}
+    return {re.sub(r"[-_.]+", "-", dist.metadata["Name"]).lower(): dist for dist in distributions()}
 
 
 def check_origin(dist: Distribution, wheel: str) -> None:
@@ -31,7 +31,7 @@ def check_origin(dist: Distribution, wheel: str) -> None:
 
 
 def alone(wheels: Path) -> None:
-    check(list(installed()) == ["agent-wait"], f"not alone: {sorted(installed())}")
+    check(installed().keys() == {"agent-wait"}, f"not alone: {sorted(installed())}")
     check_origin(installed()["agent-wait"], wheels_in(wheels)["agent-wait"])
 
     importlib.import_module("agent_wait.testing")
