@@ -3,27 +3,45 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any
 
-from agent_wait import Clock, SystemClock
-from agent_wait_aws import group_id
+from agent_wait import JSON, Clock, SystemClock, WaitEnvelope
+from agent_wait_aws import envelope_of, group_id, row_key
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 
 from refund_agent import aws
 from refund_agent.resources import Resources
-
-Row: TypeAlias = Mapping[str, Any]
-"""A question in the approvals table: the envelope's fields, `status`, and who answered what."""
 
 
 class NotOpen(Exception):
     """Somebody was first, or the deadline has passed; nothing was sent."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """A row of the approvals table: a question, and who answered what.
+
+    Attributes:
+        question: As it was announced.
+        status: `open`, `answered` (claimed by somebody, with an answer) or `closed` (the agent has moved on).
+        answer: JSON; None also while there is none.
+        answered_by: Who.
+        answered_at: RFC 3339.
+        sent_at: When the answer was in the agent's queue, RFC 3339.
+    """
+
+    question: WaitEnvelope
+    status: str
+    answer: JSON = None
+    answered_by: str | None = None
+    answered_at: str | None = None
+    sent_at: str | None = None
+
+
 class Approvals:
-    """The questions that are open, and the way to answer them.
+    """The questions, and the way to answer them.
 
     Args:
         resources: Whose approvals table and entry queue.
@@ -36,14 +54,16 @@ class Approvals:
         self._sqs = aws.sqs()
         self._clock = clock or SystemClock()
 
-    def answer(self, row: Row, answer: Any, *, answered_by: str, past_deadline: bool = False) -> None:
+    def answer(
+        self, question: WaitEnvelope, answer: JSON, *, answered_by: str, past_deadline: bool = False
+    ) -> None:
         """Claim the row, send the answer to the agent, and note that it was sent.
 
         A crash after the claim loses nothing: the sweep sends what has no `sent_at`.
 
         Args:
-            row: The question.
-            answer: JSON, such as `{"action": "approve", "args": {"amount": "300.00"}}`.
+            question: What is answered.
+            answer: Such as `{"action": "approve", "args": {"amount": "300.00"}}`.
             answered_by: Who, as the caller has made sure.
             past_deadline: Also when it is too late for a person, as the sweep does with the default.
 
@@ -54,90 +74,103 @@ class Approvals:
         still_open = Attr("status").eq("open")
         if not past_deadline:
             still_open &= Attr("expires_at").gt(now)
-        claim = {"status": "answered", "answer": answer, "answered_by": answered_by, "answered_at": now}
-        claimed = self._update(row, claim, only_if=still_open)
+        claim = {
+            "status": "answered",
+            "answer": json.dumps(answer, allow_nan=False),
+            "answered_by": answered_by,
+            "answered_at": now,
+        }
+        claimed = self._update(question, claim, only_if=still_open)
         if claimed is None:
-            raise NotOpen(f"{row['question_id']} is answered, closed or past its deadline")
+            raise NotOpen(f"{question.ask_id} is answered, closed or past its deadline")
         self.send(claimed)
 
-    def send(self, row: Row) -> None:
+    def send(self, approval: Approval) -> None:
         """Put the answer that the row holds into the agent's queue, and note that it was sent."""
-        message = {**row["reply_with"], "answer": row["answer"], "answered_by": row["answered_by"]}
+        question = approval.question
+        message = {**question.reply_with, "answer": approval.answer, "answered_by": approval.answered_by}
         # Not by content alone: what was given up on the way may be answered the same again.
-        once = hashlib.sha256(f"{row['sk']} {row['answered_at']}".encode()).hexdigest()
+        once = hashlib.sha256(f"{question.ask_id} {approval.answered_at}".encode()).hexdigest()
         self._sqs.send_message(
             QueueUrl=self._queue_url,
-            MessageBody=json.dumps(message, default=_from_item),
-            MessageGroupId=group_id(row["thread_id"]),
+            MessageBody=json.dumps(message),
+            MessageGroupId=group_id(question.thread_id),
             MessageDeduplicationId=once,
         )
-        self._update(
-            row, {"sent_at": timestamp(self._clock.now())}, only_if=Attr("answered_at").eq(row["answered_at"])
-        )
+        same = Attr("answered_at").eq(approval.answered_at)
+        self._update(question, {"sent_at": timestamp(self._clock.now())}, only_if=same)
 
-    def close(self, row: Row) -> bool:
+    def close(self, approval: Approval) -> bool:
         """For the sweep, when the agent has moved past it. False: it was closed already."""
-        return self._update(row, {"status": "closed"}, only_if=Attr("status").ne("closed")) is not None
+        not_closed = Attr("status").ne("closed")
+        return self._update(approval.question, {"status": "closed"}, only_if=not_closed) is not None
 
-    def reopen(self, row: Row) -> bool:
+    def reopen(self, approval: Approval) -> bool:
         """For the sweep, when the answer was given up on the way and the agent still waits for one."""
-        given_up = Attr("status").eq("answered") & Attr("answered_at").eq(row["answered_at"])
-        remove = ("answer", "answered_by", "answered_at", "sent_at")
-        return self._update(row, {"status": "open"}, remove=remove, only_if=given_up) is not None
+        still_that = Attr("status").eq("answered") & Attr("answered_at").eq(approval.answered_at)
+        forget = ("answer", "answered_by", "answered_at", "sent_at")
+        opened = self._update(approval.question, {"status": "open"}, forget=forget, only_if=still_that)
+        return opened is not None
 
-    def with_status(self, status: str, *, until: str | None = None) -> list[Row]:
-        """Rows of one status, nearest deadline first; `until`: only those whose deadline is before it."""
+    def with_status(self, status: str, *, until: str | None = None) -> list[Approval]:
+        """All of one status, nearest deadline first; `until`: only those whose deadline is before it."""
         condition = Key("status").eq(status)
         if until is not None:
             condition &= Key("expires_at").lt(until)
         return self._query(IndexName="by_status", KeyConditionExpression=condition)
 
-    def of_thread(self, thread_id: str) -> list[Row]:
+    def of_thread(self, thread_id: str) -> list[Approval]:
         """Every question the thread has asked, in the order they were asked."""
-        rows = self._query(KeyConditionExpression=Key("pk").eq(f"THREAD#{thread_id}"), ConsistentRead=True)
-        return sorted(rows, key=lambda row: (row["asked_at"], row["attempt"]))
+        mine = Key("pk").eq(row_key(thread_id, "")["pk"])
+        asked = self._query(KeyConditionExpression=mine, ConsistentRead=True)
+        return sorted(asked, key=lambda approval: (approval.question.asked_at, approval.question.attempt))
 
-    def _query(self, **query: Any) -> list[Row]:
-        rows: list[Row] = []
+    def _query(self, **query: Any) -> list[Approval]:
+        approvals: list[Approval] = []
         while True:
             page: Any = self._table.query(**query)
-            rows += page["Items"]
+            approvals += map(_approval, page["Items"])
             if "LastEvaluatedKey" not in page:
-                return rows
+                return approvals
             query["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
     def _update(
-        self, row: Row, changes: Mapping[str, Any], *, only_if: ConditionBase, remove: Sequence[str] = ()
-    ) -> Row | None:
+        self,
+        question: WaitEnvelope,
+        changes: Mapping[str, str],
+        *,
+        only_if: ConditionBase,
+        forget: Sequence[str] = (),
+    ) -> Approval | None:
         """The row as it then is; None: the condition does not hold, and nothing was changed."""
         update = "SET " + ", ".join(f"#{name} = :{name}" for name in changes)
-        if remove:
-            update += " REMOVE " + ", ".join(f"#{name}" for name in remove)
+        if forget:
+            update += " REMOVE " + ", ".join(f"#{name}" for name in forget)
         try:
-            return self._table.update_item(
-                Key={"pk": row["pk"], "sk": row["sk"]},
+            changed = self._table.update_item(
+                Key=row_key(question.thread_id, question.ask_id),
                 UpdateExpression=update,
                 ConditionExpression=only_if,
-                ExpressionAttributeNames={f"#{name}": name for name in (*changes, *remove)},
-                ExpressionAttributeValues={f":{name}": _to_item(value) for name, value in changes.items()},
+                ExpressionAttributeNames={f"#{name}": name for name in (*changes, *forget)},
+                ExpressionAttributeValues={f":{name}": value for name, value in changes.items()},
                 ReturnValues="ALL_NEW",
-            )["Attributes"]
+            )
         except self._table.meta.client.exceptions.ConditionalCheckFailedException:
             return None
+        return _approval(changed["Attributes"])
+
+
+def _approval(row: Mapping[str, Any]) -> Approval:
+    return Approval(
+        question=envelope_of(row),
+        status=row["status"],
+        answer=json.loads(row.get("answer", "null")),
+        answered_by=row.get("answered_by"),
+        answered_at=row.get("answered_at"),
+        sent_at=row.get("sent_at"),
+    )
 
 
 def timestamp(seconds: float) -> str:
     """RFC 3339 UTC in whole seconds, as in the envelope."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _to_item(value: Any) -> Any:
-    """JSON as DynamoDB takes it: its numbers are Decimals."""
-    return json.loads(json.dumps(value, allow_nan=False), parse_float=Decimal)
-
-
-def _from_item(value: Any) -> int | float:
-    """What `json.dumps` is to make of a Decimal."""
-    if not isinstance(value, Decimal):
-        raise TypeError(f"{type(value).__name__} is not JSON")
-    return int(value) if value == value.to_integral_value() else float(value)

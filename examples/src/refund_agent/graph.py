@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from agent_wait import WaitPolicy, current_wait
+from agent_wait import JSON, WaitPolicy, current_wait
 from langgraph.graph import END, START, StateGraph
 from langgraph_wait import wait
 from pydantic import Field
@@ -47,8 +47,9 @@ def build_graph(ledger: Ledger, checkpointer: Any) -> Any:
         checkpointer: Any LangGraph saver; a durable one, since a question may be open for days.
     """
 
+    # An answer that is no approval is returned in the body's place, whatever somebody has sent.
     @wait(FINANCE, when=above_limit)
-    def issue_refund(order_id: str, amount: Money, reason: str) -> Entry:
+    def issue_refund(order_id: str, amount: Money, reason: str) -> Entry | JSON:
         approval = current_wait()
         if approval is None:
             raise RuntimeError("issue_refund runs only under its wait")
@@ -64,7 +65,6 @@ def build_graph(ledger: Ledger, checkpointer: Any) -> Any:
             return {"status": "declined", "detail": str(why)}
         if isinstance(outcome, Entry):
             return {"status": "refunded", "amount": outcome.amount}
-        # No approval: what came back is the answer itself, whatever somebody has sent.
         return {"status": "rejected", "detail": reason_in(outcome)}
 
     def notify(state: Request) -> None:

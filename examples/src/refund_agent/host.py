@@ -38,8 +38,8 @@ def handle(publisher: WaitPublisher, body: str) -> Outcome:
         Exception: Whatever the graph raises; the message was not handled and should come again.
     """
     message = parse(body)
-    if not isinstance(message, dict):
-        return refused(None, "the body is no JSON object")
+    if message is None:
+        return refused({}, "the body is no JSON object")
     if not is_answer(message):
         try:
             message = {**message, "input": read_request(message)}
@@ -48,11 +48,12 @@ def handle(publisher: WaitPublisher, body: str) -> Outcome:
     return publisher.handle(message)
 
 
-def parse(body: str) -> Any:
+def parse(body: str) -> dict[str, Any] | None:
     try:
-        return json.loads(body)
+        message: Any = json.loads(body)
     except (ValueError, RecursionError):
         return None
+    return message if isinstance(message, dict) else None  # pyright: ignore[reportUnknownVariableType]  # JSON's keys are text
 
 
 def read_request(message: dict[str, Any]) -> dict[str, Any]:
@@ -81,8 +82,8 @@ def read_request(message: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def refused(message: dict[str, Any] | None, detail: str) -> Outcome:
-    thread_id = message.get("thread_id") if message else None
+def refused(message: dict[str, Any], detail: str) -> Outcome:
+    thread_id = message.get("thread_id")
     return Outcome(
         "refused", thread_id if isinstance(thread_id, str) else None, detail=detail, acknowledge=True
     )

@@ -1,9 +1,12 @@
 """What a person sees: a timeline for each scenario, and a closing table of checks."""
 
+import json
 import os
 import sys
 from dataclasses import dataclass, field
-from typing import TextIO
+from typing import Any, TextIO
+
+from agent_wait import WaitEnvelope
 
 COLOURS = {
     "shop": "36",
@@ -11,6 +14,7 @@ COLOURS = {
     "finance": "33",
     "sweep": "33",
     "queue": "34",
+    "clock": "34",
     "customer": "36",
     "ledger": "32",
     "ok": "32",
@@ -77,6 +81,31 @@ class Report:
 
     def _print(self, line: str) -> None:
         print(line, file=self.out, flush=True)
+
+
+def question_text(question: WaitEnvelope) -> str:
+    match question.question:
+        case {"function": str(function), "args": dict(args)}:
+            what = f"{function}: " + ", ".join(f"{name} {value}" for name, value in args.items())
+        case other:
+            what = json.dumps(other)
+    return f"{what}; to be answered by {question.expires_at}"
+
+
+def answer_text(answer: Any) -> str:
+    match answer:
+        case {"action": str(action), "args": dict(args)}:
+            return f"{action}, with " + ", ".join(f"{name} {value}" for name, value in args.items())
+        case {"action": str(action), "reason": str(reason)}:
+            return f"{action}, since {reason}"
+        case {"action": str(action)}:
+            return action
+        case other:
+            return json.dumps(other)
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def visible(what: object) -> str:

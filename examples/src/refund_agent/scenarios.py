@@ -5,6 +5,7 @@ what the world saw: the ledger, the topic, the approvals table, the dead-letter 
 """
 
 import argparse
+import logging
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -225,11 +226,11 @@ def kinds(outcomes: list[Outcome]) -> list[str]:
 
 def run(letters: Sequence[str], report: Report) -> int:
     """Run the scenarios where boto3 points; returns the exit status."""
-    world = World(Resources.create("refund"), report)
+    resources = Resources.create("refund")
     try:
         for letter in letters:
             report.begin(letter, SCENARIOS[letter].__doc__ or "")
-            SCENARIOS[letter](world)
+            SCENARIOS[letter](World(resources, report))
     finally:
         status = report.close()
     return status
@@ -240,11 +241,19 @@ def main() -> int:
         prog="refund_agent.scenarios", description="The refund agent, end to end."
     )
     parser.add_argument(
-        "scenario", nargs="*", type=str.upper, choices=[*SCENARIOS, []], help="letters; left out: all"
+        "scenario", nargs="*", type=letter, help=f"one or more of {', '.join(SCENARIOS)}; left out: all"
     )
     letters = parser.parse_args().scenario or list(SCENARIOS)
+    # What is refused on purpose is told by the report.
+    logging.basicConfig(level=logging.ERROR)
     with LocalAws() as local_aws, local_aws.in_environment():
         return run(letters, Report())
+
+
+def letter(text: str) -> str:
+    if text.upper() not in SCENARIOS:
+        raise argparse.ArgumentTypeError(f"there is no scenario {text}; there are {', '.join(SCENARIOS)}")
+    return text.upper()
 
 
 if __name__ == "__main__":

@@ -8,23 +8,23 @@ from dataclasses import dataclass, field
 
 from agent_wait import Clock, SystemClock, WaitPublisher
 
-from refund_agent.approvals import Approvals, NotOpen, Row, timestamp
+from refund_agent.approvals import Approval, Approvals, NotOpen, timestamp
 
 UNSENT_SECONDS = 60
 """How long an answer may be claimed and not sent before the sweep sends it."""
 
-RECONCILE_SECONDS = 15 * 60
-"""How old a row is before it is compared with the thread: longer than a message is tried."""
+SETTLED_SECONDS = 15 * 60
+"""How old a row is before it is compared with its thread: longer than a message is tried for."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Swept:
     """What one sweep did."""
 
-    defaulted: list[Row] = field(default_factory=list[Row])
-    sent: list[Row] = field(default_factory=list[Row])
-    closed: list[Row] = field(default_factory=list[Row])
-    reopened: list[Row] = field(default_factory=list[Row])
+    defaulted: list[Approval] = field(default_factory=list[Approval])
+    sent: list[Approval] = field(default_factory=list[Approval])
+    closed: list[Approval] = field(default_factory=list[Approval])
+    reopened: list[Approval] = field(default_factory=list[Approval])
 
 
 def sweep(approvals: Approvals, publisher: WaitPublisher, *, clock: Clock | None = None) -> Swept:
@@ -37,37 +37,43 @@ def sweep(approvals: Approvals, publisher: WaitPublisher, *, clock: Clock | None
     """
     now = (clock or SystemClock()).now()
     swept = Swept()
-    for row in approvals.with_status("open", until=timestamp(now)):
-        if row.get("default") is not None and _send_default(approvals, row):
-            swept.defaulted.append(row)
-    for row in approvals.with_status("answered"):
-        if "sent_at" not in row and row["answered_at"] <= timestamp(now - UNSENT_SECONDS):
-            approvals.send(row)
-            swept.sent.append(row)
-    _reconcile(approvals, publisher, timestamp(now - RECONCILE_SECONDS), swept)
+    for approval in approvals.with_status("open", until=timestamp(now)):
+        if approval.question.default is not None and _send_default(approvals, approval):
+            swept.defaulted.append(approval)
+    for approval in approvals.with_status("answered"):
+        if approval.sent_at is None and _before(approval.answered_at, now - UNSENT_SECONDS):
+            approvals.send(approval)
+            swept.sent.append(approval)
+    _reconcile(approvals, publisher, now - SETTLED_SECONDS, swept)
     return swept
 
 
-def _send_default(approvals: Approvals, row: Row) -> bool:
+def _send_default(approvals: Approvals, approval: Approval) -> bool:
+    question = approval.question
     try:
-        approvals.answer(row, row["default"], answered_by="deadline", past_deadline=True)
+        approvals.answer(question, question.default, answered_by="deadline", past_deadline=True)
     except NotOpen:
         return False
     return True
 
 
-def _reconcile(approvals: Approvals, publisher: WaitPublisher, before: str, swept: Swept) -> None:
-    old: defaultdict[str, list[Row]] = defaultdict(list)
-    for row in (*approvals.with_status("open"), *approvals.with_status("answered")):
-        if row.get("sent_at", row["asked_at"]) <= before and (row["status"] == "open" or "sent_at" in row):
-            old[row["thread_id"]].append(row)
-    for thread_id, rows in old.items():
-        asked = {
-            (question.id, question.fingerprint, question.attempt) for question in publisher.pending(thread_id)
-        }
-        for row in rows:
-            pending = (row["question_id"], row.get("fingerprint"), row["attempt"]) in asked
-            if not pending and approvals.close(row):
-                swept.closed.append(row)
-            if pending and row["status"] == "answered" and approvals.reopen(row):
-                swept.reopened.append(row)
+def _reconcile(approvals: Approvals, publisher: WaitPublisher, until: float, swept: Swept) -> None:
+    """What is closed there is closed here; what is open there and was given up on the way is open again."""
+    threads: defaultdict[str, list[Approval]] = defaultdict(list)
+    for approval in (*approvals.with_status("open"), *approvals.with_status("answered")):
+        since = approval.question.asked_at if approval.status == "open" else approval.sent_at
+        if _before(since, until):
+            threads[approval.question.thread_id].append(approval)
+    for thread_id, settled in threads.items():
+        asked = {(each.id, each.fingerprint, each.attempt) for each in publisher.pending(thread_id)}
+        for approval in settled:
+            question = approval.question
+            pending = (question.question_id, question.fingerprint, question.attempt) in asked
+            if not pending and approvals.close(approval):
+                swept.closed.append(approval)
+            if pending and approval.status == "answered" and approvals.reopen(approval):
+                swept.reopened.append(approval)
+
+
+def _before(moment: str | None, seconds: float) -> bool:
+    return moment is not None and moment <= timestamp(seconds)

@@ -10,10 +10,10 @@ from agent_wait_aws import group_id
 from refund_agent import aws, host
 from refund_agent.approvals import Approvals, NotOpen
 from refund_agent.payments import DynamoDbLedger, Entry
-from refund_agent.report import Report
+from refund_agent.report import Report, answer_text, plural, question_text
 from refund_agent.resources import Resources
 from refund_agent.sweep import sweep
-from refund_agent.worker import Delivery, Worker
+from refund_agent.worker import Worker
 
 
 class WindableClock:
@@ -45,6 +45,7 @@ class World:
         self.ledger = DynamoDbLedger(resources.ledger_table)
         self._sqs = aws.sqs()
         self._sent = 0
+        self._told: set[str] = set()
         self._envelopes: list[dict[str, Any]] = []
         self._dead_letters: list[str] = []
         self.check = report.check
@@ -61,13 +62,13 @@ class World:
 
     def answer(self, thread_id: str, answer: Any, *, by: str) -> bool:
         """Somebody answers the thread's newest question on the approvals table; False: it was too late."""
-        row = self.approvals.of_thread(thread_id)[-1]
+        newest = self.approvals.of_thread(thread_id)[-1]
         try:
-            self.approvals.answer(row, answer, answered_by=by)
+            self.approvals.answer(newest.question, answer, answered_by=by)
         except NotOpen:
-            self.report.say("finance", f"{by} answers {json.dumps(answer)}, too late")
+            self.report.say("finance", f"{by} answers {answer_text(answer)}; it is too late")
             return False
-        self.report.say("finance", f"{by} answers {json.dumps(answer)}")
+        self.report.say("finance", f"{by} answers {answer_text(answer)}")
         return True
 
     def send(self, thread_id: str, body: Any, *, say: str = "") -> None:
@@ -87,7 +88,7 @@ class World:
         return body if isinstance(body, str) else json.dumps(body)
 
     def put_forward(self, *, days: float) -> None:
-        self.report.say("queue", f"is quiet for {days:g} days")
+        self.report.say("clock", f"{days:g} days pass")
         self.clock.put_forward(days=days)
 
     # What the agent does
@@ -101,9 +102,12 @@ class World:
         """Let a new agent process handle everything that is in the queue."""
         worker = self.worker()
         outcomes: list[Outcome] = []
-        while (outcome := worker.work_one()) is not None:
-            self.tell(outcome)
-            outcomes.append(outcome)
+        while deliveries := worker.receive():
+            for delivery in deliveries:
+                outcome = worker.handle(delivery)
+                worker.settle(delivery, outcome)
+                self._tell(outcome, receives=delivery.receives)
+                outcomes.append(outcome)
         return outcomes
 
     def handle_and_die(self) -> list[Outcome]:
@@ -112,11 +116,11 @@ class World:
         Its messages come again as when their visibility timeout has passed; that is only not waited for.
         """
         worker = self.worker()
-        deliveries: list[Delivery] = worker.receive(at_most=10)
+        deliveries = worker.receive(at_most=10)
         outcomes = [worker.handle(delivery) for delivery in deliveries]
         for delivery, outcome in zip(deliveries, outcomes, strict=True):
-            self.tell(outcome, times=delivery.receives)
-        self.report.say("agent", f"dies before deleting {len(deliveries)} from its queue: redelivered")
+            self._tell(outcome, receives=delivery.receives)
+        self.report.say("agent", f"dies before it has deleted {plural(len(deliveries), 'message')}")
         for delivery in reversed(deliveries):
             self._sqs.change_message_visibility(
                 QueueUrl=self.resources.entry_queue_url, ReceiptHandle=delivery.receipt, VisibilityTimeout=0
@@ -128,21 +132,24 @@ class World:
         swept = sweep(
             self.approvals, host.build_publisher(self.resources, clock=self.clock), clock=self.clock
         )
-        for row in swept.defaulted:
-            self.report.say(
-                "sweep", f"nobody answered in time: sends the default {json.dumps(row['default'])}"
-            )
+        for approval in swept.defaulted:
+            default = answer_text(approval.question.default)
+            self.report.say("sweep", f"the deadline has passed: answers the default, {default}")
 
-    def tell(self, outcome: Outcome, *, times: int = 1) -> None:
-        again = f" (delivery {times})" if times > 1 else ""
+    def _tell(self, outcome: Outcome, *, receives: int) -> None:
+        again = f", delivered {receives} times" if receives > 1 else ""
         detail = f": {outcome.detail}" if outcome.detail else ""
         self.report.say("agent", f"{outcome.kind}{again}{detail}")
         for envelope in outcome.publication:
-            if envelope.type == "wait.created":
-                error = f" (again, since {envelope.error})" if envelope.error else ""
-                self.report.say(
-                    "agent", f"asks {json.dumps(envelope.question)} until {envelope.expires_at}{error}"
-                )
+            if envelope.type == "wait.resumed":
+                continue
+            if envelope.dedupe_key in self._told:
+                self.report.say("agent", "announces the same question once more")
+                continue
+            self._told.add(envelope.dedupe_key)
+            if envelope.error:
+                self.report.say("agent", f"cannot use that: {envelope.error}")
+            self.report.say("agent", f"asks for {question_text(envelope)}")
 
     # What could be seen
 
@@ -169,7 +176,7 @@ class World:
 
     def statuses(self, thread_id: str) -> list[str]:
         """The thread's rows in the approvals table, in the order they were asked."""
-        return [row["status"] for row in self.approvals.of_thread(thread_id)]
+        return [approval.status for approval in self.approvals.of_thread(thread_id)]
 
     def dead_letters(self) -> list[str]:
         """The bodies in the dead-letter queue."""
