@@ -1,11 +1,13 @@
 import pytest
 from sybil import Sybil
-from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
+from sybil.parsers.markdown import PythonCodeBlockParser
+from sybil.parsers.rest import DocTestParser
 
-# Every block of Python that a reader may copy runs; those of one file share their names.
-pytest_collect_file = Sybil(
-    parsers=[PythonCodeBlockParser(), SkipParser()],
-    patterns=["README.md", "docs/**/*.md", "packages/*/README.md", "packages/*/src/*/__init__.py"],
+# Whatever Python a reader may copy runs; the blocks of one file share their names.
+documents = ["README.md", "docs/**/*.md", "packages/*/README.md"]
+pytest_collect_file = (
+    Sybil(parsers=[PythonCodeBlockParser()], patterns=documents)
+    + Sybil(parsers=[DocTestParser(), PythonCodeBlockParser()], patterns=["packages/*/src/*/__init__.py"])
 ).pytest()
 
 
