@@ -36,6 +36,7 @@ from agent_wait._question import Question
 from agent_wait._signing import verify_signature, verify_webhook
 from agent_wait._types import JSON, Transition
 from agent_wait._wait import make_ask, make_wait
+from agent_wait._webhook import WebhookAnnounce
 
 __all__ = [
     "JSON",
@@ -69,6 +70,7 @@ __all__ = [
     "WaitError",
     "WaitPolicy",
     "WaitPublisher",
+    "WebhookAnnounce",
     "WrappedAnswer",
     "apublish",
     "current_wait",
