@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import logging
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +15,8 @@ from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 
 from refund_agent import aws
 from refund_agent.resources import Resources
+
+log = logging.getLogger(__name__)
 
 
 class NotOpen(Exception):
@@ -62,7 +66,7 @@ class Approvals:
         A crash after the claim loses nothing: the sweep sends what has no `sent_at`.
 
         Args:
-            question: What is answered.
+            question: What is answered, as the table has it.
             answer: Such as `{"action": "approve", "args": {"amount": "300.00"}}`.
             answered_by: Who, as the caller has made sure.
             past_deadline: Also when it is too late for a person, as the sweep does with the default.
@@ -70,19 +74,18 @@ class Approvals:
         Raises:
             NotOpen: Somebody was first, or the deadline has passed. Nothing was sent.
         """
-        now = timestamp(self._clock.now())
-        still_open = Attr("status").eq("open")
-        if not past_deadline:
-            still_open &= Attr("expires_at").gt(now)
+        now = self._clock.now()
+        if not past_deadline and now >= _deadline(question):
+            raise NotOpen(f"{question.ask_id} is past its deadline")
         claim = {
             "status": "answered",
             "answer": json.dumps(answer, allow_nan=False),
             "answered_by": answered_by,
-            "answered_at": now,
+            "answered_at": timestamp(now),
         }
-        claimed = self._update(question, claim, only_if=still_open)
+        claimed = self._update(question, claim, only_if=Attr("status").eq("open"))
         if claimed is None:
-            raise NotOpen(f"{question.ask_id} is answered, closed or past its deadline")
+            raise NotOpen(f"{question.ask_id} is answered or closed")
         self.send(claimed)
 
     def send(self, approval: Approval) -> None:
@@ -173,4 +176,18 @@ def _approval(row: Mapping[str, Any]) -> Approval:
 
 def timestamp(seconds: float) -> str:
     """RFC 3339 UTC in whole seconds, as in the envelope."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.fromtimestamp(seconds, UTC).strftime(_RFC_3339)
+
+
+def _deadline(question: WaitEnvelope) -> float:
+    """Seconds since the epoch; one that cannot be read has passed."""
+    if question.expires_at is None:
+        return math.inf
+    try:
+        return datetime.strptime(question.expires_at, _RFC_3339).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        log.warning("the deadline of %s cannot be read", question.ask_id)
+        return -math.inf
+
+
+_RFC_3339 = "%Y-%m-%dT%H:%M:%SZ"

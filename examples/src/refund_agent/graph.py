@@ -8,7 +8,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph_wait import wait
 from pydantic import Field
 
-from refund_agent.payments import Entry, Ledger, payable
+from refund_agent.payments import MOST, Entry, Ledger, payable
 from refund_agent.shop import find_order
 
 FREE_LIMIT = Decimal("5000.00")
@@ -19,7 +19,7 @@ FINANCE = WaitPolicy(
     tags={"team": "finance"},
 )
 
-Money = Annotated[Decimal, Field(gt=0, decimal_places=2)]
+Money = Annotated[Decimal, Field(gt=0, le=MOST, decimal_places=2)]
 """What an approver may set the amount to; anything else is asked again, with the reason."""
 
 
@@ -123,6 +123,7 @@ def reason_in(answer: object) -> str:
 
 
 def notice_for(state: Request) -> str:
+    dear = f"Dear {state.get('customer')}, "
     if state.get("status") == "refunded":
-        return f"{state['amount']} is on its way back to you for order {state['order_id']}."
-    return f"Order {state['order_id']} is not refunded: {state.get('detail', '')}."
+        return f"{dear}{state['amount']} is on its way back to you for order {state['order_id']}."
+    return f"{dear}order {state['order_id']} is not refunded: {state.get('detail')}."

@@ -4,9 +4,9 @@ import json
 import os
 import sys
 from dataclasses import dataclass, field
-from typing import Any, TextIO
+from typing import TextIO
 
-from agent_wait import WaitEnvelope
+from agent_wait import JSON, WaitEnvelope
 
 COLOURS = {
     "shop": "36",
@@ -92,7 +92,7 @@ def question_text(question: WaitEnvelope) -> str:
     return f"{what}; to be answered by {question.expires_at}"
 
 
-def answer_text(answer: Any) -> str:
+def answer_text(answer: JSON) -> str:
     match answer:
         case {"action": str(action), "args": dict(args)}:
             return f"{action}, with " + ", ".join(f"{name} {value}" for name, value in args.items())

@@ -97,7 +97,7 @@ def a_rejection(world: World) -> None:
     world.check("nothing was refunded", expected=[], seen=world.refunds("o-1005"))
     world.check(
         "the customer was told why, once",
-        expected=["Order o-1005 is not refunded: the warranty had run out."],
+        expected=["Dear Northgate Theatre, order o-1005 is not refunded: the warranty had run out."],
         seen=world.notices("o-1005"),
     )
 
@@ -110,7 +110,7 @@ def nobody_answers(world: World) -> None:
     world.check(
         "before the deadline the sweep leaves it alone", expected=["open"], seen=world.statuses("refund-e")
     )
-    world.put_forward(days=3.01)
+    world.put_forward(hours=73)
     late = world.answer("refund-e", APPROVE, by="tom")
     world.check("an approval after the deadline is too late at the table", expected=False, seen=late)
     reply = world.questions("refund-e")[0]["reply_with"]
@@ -124,7 +124,7 @@ def nobody_answers(world: World) -> None:
     world.check("nothing was refunded", expected=[], seen=world.refunds("o-1006"))
     world.check(
         "the customer was told why, once",
-        expected=["Order o-1006 is not refunded: nobody answered within three days."],
+        expected=["Dear Osprey Sails, order o-1006 is not refunded: nobody answered within three days."],
         seen=world.notices("o-1006"),
     )
 
@@ -184,13 +184,15 @@ def bad_input(world: World) -> None:
     # All of it in one FIFO group: whatever is not settled blocks what comes behind it.
     for what, body in refused.items():
         world.send(thread, body, say=what)
-        world.check(what, expected=["refused"], seen=kinds(world.work()))
+        world.check(f"refused: {what}", expected=["refused"], seen=kinds(world.work()))
     world.send(thread, start, say="another request while the thread waits")
-    world.check("another request while the thread waits", expected=["busy"], seen=kinds(world.work()))
+    world.check("busy: another request while the thread waits", expected=["busy"], seen=kinds(world.work()))
     world.send(
         thread, {**foreign, "thread_id": thread, "answer": APPROVE}, say="a question of another thread"
     )
-    world.check("a question of another thread", expected=["already_answered"], seen=kinds(world.work()))
+    world.check(
+        "no open one: a question of another thread", expected=["already_answered"], seen=kinds(world.work())
+    )
 
     letters = world.dead_letters()
     expected = [*refused.values(), start]

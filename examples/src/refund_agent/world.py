@@ -25,8 +25,8 @@ class WindableClock:
     def now(self) -> float:
         return time.time() + self._ahead
 
-    def put_forward(self, *, days: float) -> None:
-        self._ahead += days * 86400
+    def put_forward(self, *, hours: float) -> None:
+        self._ahead += hours * 3600
 
 
 class World:
@@ -66,7 +66,7 @@ class World:
         try:
             self.approvals.answer(newest.question, answer, answered_by=by)
         except NotOpen:
-            self.report.say("finance", f"{by} answers {answer_text(answer)}; it is too late")
+            self.report.say("finance", f"{by} answers {answer_text(answer)}, in vain: it is no longer open")
             return False
         self.report.say("finance", f"{by} answers {answer_text(answer)}")
         return True
@@ -87,9 +87,9 @@ class World:
     def text(body: Any) -> str:
         return body if isinstance(body, str) else json.dumps(body)
 
-    def put_forward(self, *, days: float) -> None:
-        self.report.say("clock", f"{days:g} days pass")
-        self.clock.put_forward(days=days)
+    def put_forward(self, *, hours: float) -> None:
+        self.report.say("clock", f"{hours:g} hours pass")
+        self.clock.put_forward(hours=hours)
 
     # What the agent does
 
