@@ -5,8 +5,9 @@ Run it every minute or so, from any scheduler; several at once do no harm.
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from agent_wait import Clock, SystemClock, WaitPublisher
+from agent_wait import Clock, Question, SystemClock
 
 from refund_agent.approvals import Approval, Approvals, NotOpen, timestamp
 
@@ -15,6 +16,12 @@ UNSENT_SECONDS = 60
 
 SETTLED_SECONDS = 15 * 60
 """How old a row is before it is compared with its thread: longer than a message is tried for."""
+
+
+class Threads(Protocol):
+    """What the sweep needs of a `WaitPublisher`: a look at what a thread is parked on."""
+
+    def pending(self, thread_id: str) -> list[Question]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +34,12 @@ class Swept:
     reopened: list[Approval] = field(default_factory=list[Approval])
 
 
-def sweep(approvals: Approvals, publisher: WaitPublisher, *, clock: Clock | None = None) -> Swept:
+def sweep(approvals: Approvals, threads: Threads, *, clock: Clock | None = None) -> Swept:
     """Do all of it once.
 
     Args:
         approvals: The questions.
-        publisher: Whose threads they belong to; only looked at.
+        threads: The publisher of the agent that asked.
         clock: What says that a deadline has passed.
     """
     now = (clock or SystemClock()).now()
@@ -44,7 +51,7 @@ def sweep(approvals: Approvals, publisher: WaitPublisher, *, clock: Clock | None
         if approval.sent_at is None and _before(approval.answered_at, now - UNSENT_SECONDS):
             approvals.send(approval)
             swept.sent.append(approval)
-    _reconcile(approvals, publisher, now - SETTLED_SECONDS, swept)
+    _reconcile(approvals, threads, now - SETTLED_SECONDS, swept)
     return swept
 
 
@@ -57,16 +64,16 @@ def _send_default(approvals: Approvals, approval: Approval) -> bool:
     return True
 
 
-def _reconcile(approvals: Approvals, publisher: WaitPublisher, until: float, swept: Swept) -> None:
+def _reconcile(approvals: Approvals, threads: Threads, until: float, swept: Swept) -> None:
     """What is closed there is closed here; what is open there and was given up on the way is open again."""
-    threads: defaultdict[str, list[Approval]] = defaultdict(list)
+    settled: defaultdict[str, list[Approval]] = defaultdict(list)
     for approval in (*approvals.with_status("open"), *approvals.with_status("answered")):
         since = approval.question.asked_at if approval.status == "open" else approval.sent_at
         if _before(since, until):
-            threads[approval.question.thread_id].append(approval)
-    for thread_id, settled in threads.items():
-        asked = {(each.id, each.fingerprint, each.attempt) for each in publisher.pending(thread_id)}
-        for approval in settled:
+            settled[approval.question.thread_id].append(approval)
+    for thread_id, approvals_of_it in settled.items():
+        asked = {(each.id, each.fingerprint, each.attempt) for each in threads.pending(thread_id)}
+        for approval in approvals_of_it:
             question = approval.question
             pending = (question.question_id, question.fingerprint, question.attempt) in asked
             if not pending and approvals.close(approval):
