@@ -27,23 +27,24 @@ def a_small_refund(world: World) -> None:
     outcomes = world.work()
     world.show("o-1001")
     world.check("the request ran through", expected=["started"], seen=kinds(outcomes))
-    world.check("nobody was asked", expected=[], seen=world.questions("refund-a"))
-    world.check("120.00 was refunded, once", expected=["120.00"], seen=world.refunds("o-1001"))
-    world.check("the customer was told, once", expected=1, seen=len(world.notices("o-1001")))
+    world.check("nobody was asked", expected=[], seen=world.seen.questions("refund-a"))
+    world.check("120.00 was refunded, once", expected=["120.00"], seen=world.seen.refunds("o-1001"))
+    world.check("the customer was told, once", expected=1, seen=len(world.seen.notices("o-1001")))
 
 
 def an_approval(world: World) -> None:
     """Approved, answered again, answered otherwise, answered for nothing: one refund"""
     world.request("refund-b", "o-1002", "41000.00", "never delivered")
     world.work()
-    world.check("one question went out", expected=1, seen=len(world.questions("refund-b")))
-    world.check("nothing is refunded before the answer", expected=[], seen=world.refunds("o-1002"))
+    world.check("one question went out", expected=1, seen=len(world.seen.questions("refund-b")))
+    world.check("nothing is refunded before the answer", expected=[], seen=world.seen.refunds("o-1002"))
+    world.restart()
     world.answer("refund-b", APPROVE, by="mia")
     world.check("the answer resumed the run", expected=["resumed"], seen=kinds(world.work()))
 
     second = world.answer("refund-b", REJECT, by="tom")
     world.check("a second answer is too late at the table", expected=False, seen=second)
-    reply = world.questions("refund-b")[0]["reply_with"]
+    reply = world.seen.questions("refund-b")[0]["reply_with"]
     world.send(
         "refund-b", {**reply, "answer": APPROVE, "answered_by": "mia"}, say="the same answer once more"
     )
@@ -56,11 +57,12 @@ def an_approval(world: World) -> None:
         seen=sorted(kinds(world.work())),
     )
     world.show("o-1002")
-    world.check("41000.00 was refunded, once", expected=["41000.00"], seen=world.refunds("o-1002"))
-    world.check("the ledger says who approved", expected=["mia"], seen=world.approvers("o-1002"))
-    world.check("the question was announced as closed", expected=1, seen=world.closings("refund-b"))
-    world.check("its row is closed", expected=["closed"], seen=world.statuses("refund-b"))
-    world.check("the customer was told, once", expected=1, seen=len(world.notices("o-1002")))
+    world.check("41000.00 was refunded, once", expected=["41000.00"], seen=world.seen.refunds("o-1002"))
+    approvers = [entry.approved_by for entry in world.seen.entries("refund", "o-1002")]
+    world.check("the ledger says who approved", expected=["mia"], seen=approvers)
+    world.check("the question was announced as closed", expected=1, seen=len(world.seen.closings("refund-b")))
+    world.check("its row is closed", expected=["closed"], seen=world.seen.statuses("refund-b"))
+    world.check("the customer was told, once", expected=1, seen=len(world.seen.notices("o-1002")))
 
 
 def a_lower_amount(world: World) -> None:
@@ -70,21 +72,23 @@ def a_lower_amount(world: World) -> None:
     world.answer("refund-c1", {"action": "approve", "args": {"amount": "9125.25"}}, by="mia")
     world.work()
     world.show("o-1003")
-    world.check("the lower amount was refunded, once", expected=["9125.25"], seen=world.refunds("o-1003"))
+    world.check(
+        "the lower amount was refunded, once", expected=["9125.25"], seen=world.seen.refunds("o-1003")
+    )
 
     world.request("refund-c2", "o-1004", "9999.99", "too loud")
     world.work()
     world.answer("refund-c2", {"action": "approve", "args": {"amount": "a third"}}, by="tom")
     world.work()
-    again = world.questions("refund-c2")[-1]
+    again = world.seen.questions("refund-c2")[-1]
     world.check("what does not fit is asked again", expected=2, seen=again["attempt"])
     world.check("with the reason", expected=True, seen="amount" in (again["error"] or ""))
-    world.check("and nothing is refunded", expected=[], seen=world.refunds("o-1004"))
+    world.check("and nothing is refunded", expected=[], seen=world.seen.refunds("o-1004"))
     world.answer("refund-c2", {"action": "approve", "args": {"amount": "3333.33"}}, by="tom")
     world.work()
     world.show("o-1004")
-    world.check("then what fits is refunded, once", expected=["3333.33"], seen=world.refunds("o-1004"))
-    world.check("both rows are closed", expected=["closed", "closed"], seen=world.statuses("refund-c2"))
+    world.check("then what fits is refunded, once", expected=["3333.33"], seen=world.seen.refunds("o-1004"))
+    world.check("both rows are closed", expected=["closed", "closed"], seen=world.seen.statuses("refund-c2"))
 
 
 def a_rejection(world: World) -> None:
@@ -94,11 +98,11 @@ def a_rejection(world: World) -> None:
     world.answer("refund-d", REJECT, by="mia")
     world.check("the answer resumed the run", expected=["resumed"], seen=kinds(world.work()))
     world.show("o-1005")
-    world.check("nothing was refunded", expected=[], seen=world.refunds("o-1005"))
+    world.check("nothing was refunded", expected=[], seen=world.seen.refunds("o-1005"))
     world.check(
         "the customer was told why, once",
         expected=["Dear Northgate Theatre, order o-1005 is not refunded: the warranty had run out."],
-        seen=world.notices("o-1005"),
+        seen=world.seen.notices("o-1005"),
     )
 
 
@@ -108,12 +112,14 @@ def nobody_answers(world: World) -> None:
     world.work()
     world.sweep()
     world.check(
-        "before the deadline the sweep leaves it alone", expected=["open"], seen=world.statuses("refund-e")
+        "before the deadline the sweep leaves it alone",
+        expected=["open"],
+        seen=world.seen.statuses("refund-e"),
     )
     world.put_forward(hours=73)
     late = world.answer("refund-e", APPROVE, by="tom")
     world.check("an approval after the deadline is too late at the table", expected=False, seen=late)
-    reply = world.questions("refund-e")[0]["reply_with"]
+    reply = world.seen.questions("refund-e")[0]["reply_with"]
     world.send("refund-e", {**reply, "answer": APPROVE}, say="an approval past the table")
     world.check("and past the table", expected=["expired"], seen=kinds(world.work()))
     world.sweep()
@@ -121,11 +127,11 @@ def nobody_answers(world: World) -> None:
     world.send("refund-e", {**reply, "answer": APPROVE}, say="the approval once more")
     world.check("after that it is answered", expected=["already_answered"], seen=kinds(world.work()))
     world.show("o-1006")
-    world.check("nothing was refunded", expected=[], seen=world.refunds("o-1006"))
+    world.check("nothing was refunded", expected=[], seen=world.seen.refunds("o-1006"))
     world.check(
         "the customer was told why, once",
         expected=["Dear Osprey Sails, order o-1006 is not refunded: nobody answered within three days."],
-        seen=world.notices("o-1006"),
+        seen=world.seen.notices("o-1006"),
     )
 
 
@@ -137,22 +143,22 @@ def delivered_twice(world: World) -> None:
         "delivered again after the end, it runs nothing", expected=["republished"], seen=kinds(world.work())
     )
     world.show("o-1007")
-    world.check("4800.00 was refunded, once", expected=["4800.00"], seen=world.refunds("o-1007"))
+    world.check("4800.00 was refunded, once", expected=["4800.00"], seen=world.seen.refunds("o-1007"))
 
     world.request("refund-f2", "o-1008", "15000.00", "blunt")
     world.check("handled, but not deleted", expected=["started"], seen=kinds(world.handle_and_die()))
     again = kinds(world.handle_and_die())
     world.check("delivered again while parked, it only asks again", expected=["republished"], seen=again)
-    world.check("that is still one question", expected=1, seen=len(world.questions("refund-f2")))
+    world.check("that is still one question", expected=1, seen=len(world.seen.questions("refund-f2")))
     world.answer("refund-f2", APPROVE, by="mia")
     both = kinds(world.handle_and_die())
     world.check("with the answer behind it", expected=["republished", "resumed"], seen=both)
     both = kinds(world.work())
     world.check("and both again after the end", expected=["republished", "already_answered"], seen=both)
     world.show("o-1008")
-    world.check("15000.00 was refunded, once", expected=["15000.00"], seen=world.refunds("o-1008"))
-    world.check("the customer was told, once", expected=1, seen=len(world.notices("o-1008")))
-    world.check("one question, closed", expected=["closed"], seen=world.statuses("refund-f2"))
+    world.check("15000.00 was refunded, once", expected=["15000.00"], seen=world.seen.refunds("o-1008"))
+    world.check("the customer was told, once", expected=1, seen=len(world.seen.notices("o-1008")))
+    world.check("one question, closed", expected=["closed"], seen=world.seen.statuses("refund-f2"))
 
 
 def bad_input(world: World) -> None:
@@ -163,8 +169,8 @@ def bad_input(world: World) -> None:
     world.request(thread, "o-1009", "22750.25", "rusty")
     world.request("refund-y", "o-1002", "6000.00", "scratched")
     world.work()
-    reply = world.questions(thread)[0]["reply_with"]
-    foreign = world.questions("refund-y")[0]["reply_with"]
+    reply = world.seen.questions(thread)[0]["reply_with"]
+    foreign = world.seen.questions("refund-y")[0]["reply_with"]
 
     refused = {
         "not JSON": "refund me!",
@@ -194,21 +200,21 @@ def bad_input(world: World) -> None:
         "no open one: a question of another thread", expected=["already_answered"], seen=kinds(world.work())
     )
 
-    letters = world.dead_letters()
+    letters = world.seen.dead_letters()
     expected = [*refused.values(), start]
     world.check(
         "the dead letters are what was refused", expected=list(map(world.text, expected)), seen=letters
     )
-    world.check("nothing was refunded", expected=[], seen=world.refunds("o-1009"))
+    world.check("nothing was refunded", expected=[], seen=world.seen.refunds("o-1009"))
     world.check(
         "both questions stand",
         expected=["open", "open"],
-        seen=world.statuses(thread) + world.statuses("refund-y"),
+        seen=world.seen.statuses(thread) + world.seen.statuses("refund-y"),
     )
     world.answer(thread, APPROVE, by="mia")
     world.check("and the thread goes on", expected=["resumed"], seen=kinds(world.work()))
     world.show("o-1009")
-    world.check("22750.25 was refunded, once", expected=["22750.25"], seen=world.refunds("o-1009"))
+    world.check("22750.25 was refunded, once", expected=["22750.25"], seen=world.seen.refunds("o-1009"))
 
 
 SCENARIOS: dict[str, Callable[[World], None]] = {
