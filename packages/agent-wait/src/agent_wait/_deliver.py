@@ -227,12 +227,13 @@ def _announced(
 def _checked(result: object, count: int) -> list[Exception | None]:
     """One entry an envelope, whatever `deliver_many` returned."""
     wrong = not_awaited(result, "deliver_many", "override adeliver instead")
-    entries = cast("Sequence[object]", result) if isinstance(result, Sequence) else ()
-    if wrong is None and len(entries) == count:
-        return [_entry(entry) for entry in entries]
-    return [
-        wrong or AnnounceError(f"deliver_many owes {count} entries, gave {len(entries)}: {UNKNOWN}")
-    ] * count
+    gave = f"a {type(result).__name__}"
+    if wrong is None and isinstance(result, Sequence):
+        entries = cast("Sequence[object]", result)
+        if len(entries) == count:
+            return [_entry(entry) for entry in entries]
+        gave = f"{len(entries)}"
+    return [wrong or AnnounceError(f"deliver_many owes {count} entries, gave {gave}: {UNKNOWN}")] * count
 
 
 def _entry(result: object) -> Exception | None:
