@@ -4,12 +4,12 @@
 from agent_wait import Question, publish
 from agent_wait_aws import DynamoDbAnnounce, SnsAnnounce
 
-announce = [
-    SnsAnnounce("arn:aws:sns:eu-west-1:123456789012:questions"),
-    DynamoDbAnnounce("approvals", ttl_seconds=30 * 24 * 3600),
-]
-publication = publish([Question("q-1", {"refund": "o-1"})], "thread-1", announce)
-publication.raise_for_failures()
+topic = SnsAnnounce("arn:aws:sns:eu-west-1:123456789012:questions", only=("created",))
+table = DynamoDbAnnounce("approvals", ttl_seconds=30 * 24 * 3600)
+
+
+def announce(question: Question, thread_id: str) -> None:
+    publish([question], thread_id, [topic, table]).raise_for_failures()
 ```
 
 Importing it, and building an announcer, loads no boto3 and calls nothing.

@@ -187,7 +187,7 @@ class DynamoDbAnnounce(AwsAnnounce[DynamoDbClient]):
     def _transact(self, writes: Sequence[_Write]) -> dict[int, Exception]:
         # Twice: what stood already is known after the first time. A third would be a race, or not about that.
         for _ in range(2):
-            if len(writes) == 1:
+            if len(writes) < 2:
                 break
             try:
                 self._client.transact_write_items(
