@@ -30,6 +30,11 @@ class Host:
     run: Callable[[Any], Any]
     announced: InMemoryAnnounce = field(default_factory=InMemoryAnnounce)
 
+    @property
+    def asked(self) -> WaitEnvelope:
+        """The question that was announced last."""
+        return self.announced.of("created")[-1]
+
     def invoke(self, graph: Graph, value: Any, thread_id: str = THREAD, **options: Any) -> Any:
         """One run of the graph; nothing is announced."""
         if self.is_async:
@@ -81,6 +86,5 @@ class Router:
 
     def open(self) -> list[WaitEnvelope]:
         """What is open, as announced last."""
-        ids = [question.id for question in self.pending()]
-        created = [event for event in self.host.announced.events if event.type == "wait.created"]
-        return [next(event for event in reversed(created) if event.question_id == id) for id in ids]
+        created = {event.question_id: event for event in self.host.announced.of("created")}
+        return [created[question.id] for question in self.pending()]

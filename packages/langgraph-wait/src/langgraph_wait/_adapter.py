@@ -1,20 +1,21 @@
 """`LangGraphAdapter`: a compiled graph, as `WaitPublisher` drives it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from agent_wait import JSON, Clock, Question, QuestionClosed, Taken, ThreadState
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.errors import UnknownInterruptError
 from langgraph.pregel import Pregel
-from langgraph.types import Command, Durability, StateSnapshot
+from langgraph.types import Command, Durability
 
 from langgraph_wait import _private as private
 from langgraph_wait._resume import command_for
 from langgraph_wait._schema import violation
-from langgraph_wait._state import STARTS, FailedTask, failed_tasks, thread_state
+from langgraph_wait._state import STARTS, Suspect, suspects, thread_state
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,27 +73,27 @@ class LangGraphAdapter:
         """What the thread is, from `get_state`."""
         config = self.config_for(thread_id)
         snapshot = self._graph.get_state(config)
-        if next(failed_tasks(snapshot), None) is None:
+        if next(suspects(snapshot), None) is None:
             return thread_state(self._graph, snapshot, {})
-        snapshot = self._graph.get_state(config, subgraphs=True)
-        answers = {
-            failed.task.id: _answers(failed, self._saver.get_tuple(_config_of(failed, snapshot)))
-            for failed in failed_tasks(snapshot)
-        }
-        return thread_state(self._graph, snapshot, answers)
+        whole = self._graph.get_state(config, subgraphs=True)
+        answers: dict[Suspect, list[Any]] = {}
+        for one in suspects(whole):
+            for config in _configs_of(one, thread_id):
+                answers[one] = answers.get(one) or _answers(one, self._saver.get_tuple(config))
+        return thread_state(self._graph, whole, answers)
 
     async def astate(self, thread_id: str) -> ThreadState:
         """As `state`, awaited."""
         config = self.config_for(thread_id)
         snapshot = await self._graph.aget_state(config)
-        if next(failed_tasks(snapshot), None) is None:
+        if next(suspects(snapshot), None) is None:
             return thread_state(self._graph, snapshot, {})
-        snapshot = await self._graph.aget_state(config, subgraphs=True)
-        answers = {
-            failed.task.id: _answers(failed, await self._saver.aget_tuple(_config_of(failed, snapshot)))
-            for failed in failed_tasks(snapshot)
-        }
-        return thread_state(self._graph, snapshot, answers)
+        whole = await self._graph.aget_state(config, subgraphs=True)
+        answers: dict[Suspect, list[Any]] = {}
+        for one in suspects(whole):
+            for config in _configs_of(one, thread_id):
+                answers[one] = answers.get(one) or _answers(one, await self._saver.aget_tuple(config))
+        return thread_state(self._graph, whole, answers)
 
     def invoke(self, value: Any, config: RunnableConfig) -> Any:
         """Run the graph; returns what `graph.invoke` does.
@@ -139,7 +140,7 @@ class LangGraphAdapter:
 
     @property
     def _saver(self) -> Any:
-        return self._graph.checkpointer
+        return cast("Any", self._graph.checkpointer)
 
     def _given(self, value: Any, config: RunnableConfig) -> tuple[Any, RunnableConfig]:
         if not isinstance(value, _Resume):
@@ -155,12 +156,10 @@ class LangGraphAdapter:
         return error
 
 
-def _config_of(failed: FailedTask, snapshot: StateSnapshot) -> RunnableConfig:
-    thread_id = snapshot.config.get("configurable", {})["thread_id"]
-    return RunnableConfig(
-        configurable={"thread_id": thread_id, private.CHECKPOINT_NS: failed.graph_namespace}
-    )
+def _configs_of(suspect: Suspect, thread_id: str) -> Iterator[RunnableConfig]:
+    for namespace in private.namespaces_above(suspect.namespace):
+        yield {"configurable": {"thread_id": thread_id, private.CHECKPOINT_NS: namespace}}
 
 
-def _answers(failed: FailedTask, saved: Any) -> list[Any]:
-    return [] if saved is None else private.answers_in(saved.pending_writes or (), failed.task.id)
+def _answers(suspect: Suspect, saved: CheckpointTuple | None) -> list[Any]:
+    return [] if saved is None else private.answers_in(saved.pending_writes or (), suspect.task_id)

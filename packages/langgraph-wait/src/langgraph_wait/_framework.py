@@ -127,8 +127,9 @@ class LangGraphFramework(Framework):
             return task.newest_answer_at()
         configurable = run_config()
         checkpoints: Mapping[str, str] = configurable.get(_private.CHECKPOINT_MAP) or {}
-        above = checkpoints.get(str(configurable.get(_private.CHECKPOINT_NS)).rpartition("|")[0])
-        return None if above is None else _time_of(above)
+        above = _private.namespaces_above(str(configurable.get(_private.CHECKPOINT_NS)))
+        nearest = next((checkpoints[namespace] for namespace in above if namespace in checkpoints), None)
+        return None if nearest is None else _time_of(nearest)
 
     def convert_edits(self, function: Callable[..., Any], args: Mapping[str, JSON]) -> Mapping[str, Any]:
         """By pydantic, as LangChain's tools are."""

@@ -7,6 +7,9 @@ from typing import Any, cast
 from agent_wait import JSON, Question, WaitPolicy
 from langgraph.types import Interrupt
 
+TASK = "task"
+"""Where `__ask__` has the namespace of the task that asked."""
+
 _DECISIONS: dict[str, dict[str, JSON]] = {
     "approve": {},
     "edit": {
@@ -50,11 +53,11 @@ def value_of(interrupt: Any) -> tuple[str, Any]:
     fingerprint, and whoever raised it gets the answer as it was sent.
     """
     question_id, value, schema = parts_of(interrupt)
-    if "__wait__" in _mapping(value):
+    if "__wait__" in as_mapping(value):
         return question_id, value
     if (requests := _reviewed(value)) is not None:
         return question_id, _packed(question_id, value, _all_decisions(requests), _decisions_schema(requests))
-    if rules := _mapping(schema):
+    if rules := as_mapping(schema):
         return question_id, _packed(question_id, value, _decisions_in(value, rules), rules)
     return question_id, value
 
@@ -64,19 +67,20 @@ def _packed(id: str, value: Any, actions: tuple[str, ...], schema: Mapping[str, 
     return replace(bare, policy=WaitPolicy(allowed_actions=actions or None), answer_schema=schema).pack()
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def as_mapping(value: Any) -> Mapping[str, Any]:
+    """The value, where it is a mapping; else an empty one."""
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
 def _reviewed(value: Any) -> list[tuple[str, ...]] | None:
     """The decisions that each call of a batched middleware request allows; None for anything else."""
-    fields = _mapping(value)
+    fields = as_mapping(value)
     requests, configs = fields.get("action_requests"), fields.get("review_configs")
     if not isinstance(requests, list) or not isinstance(configs, list):
         return None
     allowed: list[tuple[str, ...]] = []
     for config in cast("list[Any]", configs):
-        decisions = _mapping(config).get("allowed_decisions")
+        decisions = as_mapping(config).get("allowed_decisions")
         if not isinstance(decisions, (list, tuple)) or not decisions:
             return None
         allowed.append(tuple(map(str, cast("Sequence[Any]", decisions))))
@@ -100,13 +104,13 @@ def _decision(name: str) -> JSON:
 
 def _decisions_in(value: Any, schema: Mapping[str, Any]) -> tuple[str, ...]:
     """The decisions that a middleware request for one call allows; empty for anything else."""
-    if _mapping(value).get("type") != "tool_approval":
+    if as_mapping(value).get("type") != "tool_approval":
         return ()
     return tuple(dict.fromkeys(_types_in(schema, schema)))
 
 
 def _types_in(schema: Any, root: Mapping[str, Any]) -> Iterator[str]:
-    part = _mapping(schema)
+    part = as_mapping(schema)
     reference = part.get("$ref")
     if isinstance(reference, str):
         yield from _types_in(root.get("$defs", {}).get(reference.removeprefix("#/$defs/")), root)

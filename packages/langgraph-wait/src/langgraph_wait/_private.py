@@ -7,7 +7,7 @@ order, through the public `interrupt()`, and one that belongs to another call is
 
 import importlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, cast
 
 CHECKPOINT_MAP: Final = "checkpoint_map"
@@ -41,6 +41,17 @@ THEIR_NAMES: Final[Mapping[str, str]] = {
 
 PendingWrite = tuple[str, str, Any]
 """Task id, channel, value: what a saver holds for a step that is not finished."""
+
+
+def namespaces_above(namespace: str) -> Iterator[str]:
+    """The namespaces that a task's is in, the nearest first, to the root graph's, which is empty.
+
+    A node has its own level in a namespace, and so has a task of the functional API, which shares the
+    checkpoint of the one above.
+    """
+    while namespace:
+        namespace = namespace.rpartition("|")[0]
+        yield namespace
 
 
 class Scratchpad(Protocol):

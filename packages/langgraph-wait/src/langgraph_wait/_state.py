@@ -9,37 +9,44 @@ from typing import Any
 
 from agent_wait import Question, Taken, ThreadState, unwrap_answer
 from langgraph.pregel.protocol import PregelProtocol
-from langgraph.types import PregelTask, StateSnapshot
+from langgraph.types import StateSnapshot
 
 from langgraph_wait import _private as private
-from langgraph_wait._interrupt import value_of
+from langgraph_wait._interrupt import TASK, as_mapping, parts_of, value_of
 
 STARTS = "agent_wait_starts"
 """Where the metadata of a thread's checkpoints has its start ids: one JSON list, since only text is kept."""
 
 
 @dataclass(frozen=True, slots=True)
-class FailedTask:
-    """A task that raised, and whose question is listed as open all the same."""
+class Suspect:
+    """A question that is listed as open although its task raised; it may have been given an answer before.
 
-    task: PregelTask
+    Attributes:
+        question_id: Its id.
+        namespace: The task's.
+    """
+
+    question_id: str
     namespace: str
 
     @property
-    def graph_namespace(self) -> str:
-        """Where the checkpoint is that holds what the task was given; empty for the root graph."""
-        return self.namespace.rpartition("|")[0]
+    def task_id(self) -> str:
+        """The task's id."""
+        return self.namespace.rpartition(":")[2]
 
 
 def thread_state(
-    graph: PregelProtocol[Any, Any, Any, Any], snapshot: StateSnapshot, answers: Mapping[str, Sequence[Any]]
+    graph: PregelProtocol[Any, Any, Any, Any],
+    snapshot: StateSnapshot,
+    answers: Mapping[Suspect, Sequence[Any]],
 ) -> ThreadState:
     """What the thread is.
 
     Args:
         graph: The root graph.
         snapshot: Its newest state.
-        answers: What each of `failed_tasks(snapshot)` was given, by task id.
+        answers: What the tasks of `suspects(snapshot)` were given, in order.
     """
     if snapshot.created_at is None:
         return ThreadState(known=False)
@@ -57,19 +64,24 @@ def thread_state(
         unfinished=unfinished and not held,
         held=held,
         starts=_starts(snapshot),
-        taken=dict(_taken(snapshot, answers)),
+        taken=dict(_taken(answers)),
     )
 
 
-def failed_tasks(snapshot: StateSnapshot, above: str = "") -> Iterator[FailedTask]:
-    """The tasks that raised and are parked all the same, subgraphs' included where the snapshot has them."""
+def suspects(snapshot: StateSnapshot, above: str = "") -> Iterator[Suspect]:
+    """The questions of tasks that raised, of subgraphs too where the snapshot has them.
+
+    A task of the functional API is not in a snapshot: there only a question of ours says whose it is.
+    """
     for task in snapshot.tasks:
-        if task.error is None or not task.interrupts:
+        if task.error is None:
             continue
         namespace = f"{above}{task.name}:{task.id}"
-        yield FailedTask(task, namespace)
+        for question_id, value, _ in map(parts_of, task.interrupts):
+            asked_in = as_mapping(as_mapping(value).get("__ask__")).get(TASK)
+            yield Suspect(question_id, asked_in if isinstance(asked_in, str) else namespace)
         if isinstance(task.state, StateSnapshot):
-            yield from failed_tasks(task.state, f"{namespace}|")
+            yield from suspects(task.state, f"{namespace}|")
 
 
 def _dated(question: Question, asked_at: float) -> Question:
@@ -123,21 +135,15 @@ def _starts(snapshot: StateSnapshot) -> tuple[str, ...]:
     return tuple(start for start in read if isinstance(start, str)) if isinstance(read, list | tuple) else ()  # pyright: ignore[reportUnknownVariableType]  # checked
 
 
-def _taken(snapshot: StateSnapshot, answers: Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, Taken]]:
-    for failed in failed_tasks(snapshot):
-        given = answers.get(failed.task.id, ())
-        for interrupt in failed.task.interrupts:
-            place = next(
-                (n for n in range(len(given)) if private.interrupt_id(failed.namespace, n) == interrupt.id),
-                None,
-            )
-            if place is None:
-                continue
-            newest = given[-1]
-            wrapped = unwrap_answer(newest)
-            # LangGraph takes an answer under the id of the task's first question, or of its next one.
-            resume_id = private.interrupt_id(failed.namespace, len(given)) if place else interrupt.id
-            yield (
-                interrupt.id,
-                Taken(answer=newest if wrapped is None else wrapped.answer, resume_id=resume_id),
-            )
+def _taken(answers: Mapping[Suspect, Sequence[Any]]) -> Iterator[tuple[str, Taken]]:
+    for suspect, given in answers.items() if private.KEYED else ():
+        ids = [private.interrupt_id(suspect.namespace, place) for place in range(len(given))]
+        if suspect.question_id not in ids:
+            continue
+        newest = given[-1]
+        wrapped = unwrap_answer(newest)
+        # LangGraph takes an answer under the id of the task's first question, or of its next one.
+        first = suspect.question_id == ids[0]
+        resume_id = suspect.question_id if first else private.interrupt_id(suspect.namespace, len(given))
+        answer = newest if wrapped is None else wrapped.answer
+        yield suspect.question_id, Taken(answer=answer, resume_id=resume_id)

@@ -17,7 +17,7 @@ from langgraph.errors import GraphInterrupt
 from langgraph.types import Interrupt
 
 from langgraph_wait import _private as private
-from langgraph_wait._interrupt import parts_of
+from langgraph_wait._interrupt import TASK, as_mapping, parts_of
 
 NOTHING: Final = object()
 """There is no answer; None is one."""
@@ -136,8 +136,10 @@ class Task:
             if answers:
                 private.send_resume(self._configurable, answers)
             stored = self._stored(value["__ask__"])
+            # Where a task fails after it took an answer, this tells under which id it takes another.
+            parked = stored or {**value, "__ask__": {**value["__ask__"], TASK: self.namespace}}
             own_id = private.interrupt_id(self.namespace, len(answers))
-            return GraphInterrupt((Interrupt(value if stored is None else stored, own_id),))
+            return GraphInterrupt((Interrupt(parked, own_id),))
 
     def _attempt(self) -> _Attempt:
         # A retry policy runs the task again with the same scratchpad and a new counter.
@@ -196,11 +198,10 @@ class Task:
         writes = private.pending_writes(self._scratchpad)
         for interrupt in private.parked_in(writes, private.task_id(self._configurable)):
             parked_id, value, _ = parts_of(interrupt)
-            stored: dict[str, Any] = value if isinstance(value, dict) else {}
-            known = stored.get("__ask__") or {}
+            known = as_mapping(as_mapping(value).get("__ask__"))
             same = all(known.get(name) == ask[name] for name in ("fingerprint", "attempt"))
             if same and (id is None or parked_id == id):
-                return stored
+                return value
         return None
 
     def _keep_step(self, place: int) -> None:
