@@ -32,7 +32,7 @@ def test_the_line_has_ids_actions_times_and_tags_and_nothing_of_the_question(
         "attempt": 1,
         "allowed_actions": ["approve", "reject"],
         "asked_at": "2025-10-09T08:53:20Z",
-        "expires_at": None,
+        "expires_at": "2025-10-09T09:53:20Z",
         "tags": {"group": "finance"},
     }
 

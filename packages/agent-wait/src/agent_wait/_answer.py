@@ -134,9 +134,11 @@ def _again_if_encoded(text: str) -> Verdict:
     if "{" not in text:
         return _GIVE
     try:
-        inner: Any = json.loads(text)
+        inner: Any = json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError):
         return _GIVE
+    if isinstance(inner, str):
+        return _again_if_encoded(inner)
     if isinstance(inner, dict) and "action" in inner:
         return Verdict("again", "the answer is JSON in a text: send the object itself")
     return _GIVE

@@ -1,46 +1,30 @@
 """Canonical JSON: the one encoder for fingerprints, ids, sizes and parked values.
 
 `to_plain` turns any value into plain JSON data; `encode` turns plain data into the same bytes in every
-process. Third-party types are recognised by what they offer, or through `sys.modules`; nothing is imported.
+process. The table of what becomes what is in `docs/message-formats.md`.
 """
 
-import base64
-import datetime
-import decimal
-import enum
 import json
-import logging
-import math
-import pathlib
-import sys
-import uuid
-from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
-from typing import Any, cast
+from collections.abc import Iterable
+from typing import Any
 
-from agent_wait._duration import format_duration
 from agent_wait._errors import QuestionError
+from agent_wait._known_types import digits_of, finite, simpler, text_of
 from agent_wait._types import JSON
 
-_log = logging.getLogger("agent_wait")
+__all__ = ["MAX_DEPTH", "encode", "text_of", "to_plain"]
 
 MAX_DEPTH = 100
-MASK = "**********"
 _INT64 = 1 << 63
-_dumps = json.JSONEncoder(
+
+encode = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"), check_circular=False
 ).encode
-_named_once: set[type] = set()
-
-
-def encode(plain: JSON) -> str:
-    """Plain JSON data as canonical text: keys sorted by code point, no spaces, strict."""
-    return _dumps(plain)
+"""Plain JSON data as canonical text: keys sorted by code point, no spaces, strict."""
 
 
 def to_plain(value: Any, path: str = "", *, lenient: bool = False) -> JSON:
-    """Plain JSON data that stands for `value`.
+    """Plain JSON data that stands for `value`, and shares nothing with it that could change.
 
     Args:
         value: Anything.
@@ -48,46 +32,38 @@ def to_plain(value: Any, path: str = "", *, lenient: bool = False) -> JSON:
         lenient: Mark what cannot be encoded in its place instead of refusing it.
 
     Raises:
-        QuestionError: Keys that collide, a cycle, or more than 100 levels; `path` says where.
+        QuestionError: Keys that collide, a cycle, more than 100 levels, or an object that cannot be read;
+            `path` says where.
     """
-    return _Encoder(lenient).plain(value, path, 0)
+    try:
+        return _Encoder(lenient).plain(value, 0)
+    except _Refused as refused:
+        where = path + "".join(reversed(refused.steps))
+        raise QuestionError(refused.why, where.removeprefix(".")) from refused.__cause__
 
 
-def text_of(value: str) -> str:
-    """The text with lone surrogates, which UTF-8 cannot carry, spelled out."""
-    return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+class _Refused(Exception):
+    """What is wrong, and the steps to it, gathered from the inside out."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+        self.steps: list[str] = []
 
 
-def _float(value: float) -> JSON:
-    if math.isfinite(value):
-        return value
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+def _text(value: str) -> str:
+    return value if value.isascii() else text_of(value)
 
 
 def _int(value: int) -> JSON:
-    return value if -_INT64 <= value < _INT64 else _digits(value)
+    return value if -_INT64 <= value < _INT64 else digits_of(value)
 
 
-def _digits(value: int) -> str:
-    # str() refuses what has more digits than sys.get_int_max_str_digits(); such a number is still a number.
-    try:
-        return str(value)
-    except ValueError:
-        return hex(value)
+def _same(value: Any) -> Any:
+    return value
 
 
-# Order matters: an Enum may also be an int or a str, a datetime is a date.
-_SCALARS: tuple[tuple[type | tuple[type, ...], Callable[[Any], JSON]], ...] = (
-    (str, lambda v: text_of(str.__str__(v))),
-    (int, lambda v: _int(int(v))),
-    (float, lambda v: _float(float(v))),
-    (decimal.Decimal, str),
-    ((datetime.datetime, datetime.date, datetime.time), lambda v: v.isoformat()),
-    (datetime.timedelta, format_duration),
-    (uuid.UUID, str),
-    (pathlib.PurePath, lambda v: text_of(str(v))),
-    ((bytes, bytearray, memoryview), lambda v: base64.b64encode(v).decode()),
-)
+_LEAVES = {str: _text, int: _int, float: finite, bool: _same, type(None): _same}
 
 
 class _Encoder:
@@ -97,94 +73,64 @@ class _Encoder:
         self._lenient = lenient
         self._open: set[int] = set()
 
-    def plain(self, value: Any, path: str, depth: int) -> JSON:
-        kind = cast("type[Any]", type(value))
-        if kind is str:
-            return value if value.isascii() else text_of(value)
-        if value is None or kind is bool:
-            return value
-        if kind is int:
-            return _int(value)
-        if kind is float:
-            return _float(value)
-        if isinstance(value, enum.Enum):
-            return self.plain(value.value, path, depth)
-        for types, convert in _SCALARS:
-            if isinstance(value, types):
-                return convert(value)
-        if depth >= MAX_DEPTH:
-            return self._refuse(f"more than {MAX_DEPTH} levels deep", "too deep", path)
+    def plain(self, value: Any, depth: int) -> JSON:
+        leaf: Any = _LEAVES.get(type(value))
+        if leaf is not None:
+            return leaf(value)
         if id(value) in self._open:
-            return self._refuse("contains itself", "cycle", path)
+            return self._mark("contains itself", "cycle")
         self._open.add(id(value))
         try:
-            return self._compound(value, path, depth + 1)
+            return self._compound(value, depth)
         finally:
             self._open.discard(id(value))
 
-    def _compound(self, value: Any, path: str, depth: int) -> JSON:
-        if isinstance(value, Mapping):
-            return self._object(cast("Mapping[Any, Any]", value).items(), path, depth)
-        if isinstance(value, (list, tuple, deque)):
-            return [
-                self.plain(item, f"{path}[{n}]", depth) for n, item in enumerate(cast("list[Any]", value))
-            ]
-        if isinstance(value, (set, frozenset)):
-            plain = [self.plain(item, path, depth) for item in cast("set[Any]", value)]
-            return sorted(plain, key=encode)
+    def _compound(self, value: Any, depth: int) -> JSON:
         try:
-            known, inner = _opened(value)
-        except QuestionError:
-            raise
-        except Exception as error:  # noqa: BLE001  # a foreign object's own dump may raise anything
-            return self._refuse(
-                f"{type(value).__name__} could not be read: {type(error).__name__}", "unreadable", path
-            )
-        return self.plain(inner, path, depth) if known else _type_name(value)
+            shape, inner = simpler(value)
+        except Exception as error:  # a foreign type's own methods may raise anything
+            if self._lenient:
+                return "<unreadable>"
+            raise _Refused(f"{type(value).__name__} could not be read: {type(error).__name__}") from error
+        if shape == "one":
+            return self.plain(inner, depth)
+        if depth >= MAX_DEPTH:
+            return self._mark(f"more than {MAX_DEPTH} levels deep", "too deep")
+        if shape == "object":
+            return self._object(inner, depth + 1)
+        out = self._list(inner, depth + 1)
+        return sorted(out, key=encode) if shape == "set" else out
 
-    def _object(self, items: Any, path: str, depth: int) -> JSON:
-        out: dict[str, JSON] = {}
-        for key, item in items:
-            name = key if type(key) is str and key.isascii() else self._key(key, path, depth)
-            where = f"{path}.{name}" if path else name
-            if name in out:
-                self._refuse("two keys have the same text", "", where)
-                name = next(f"{name}#{n}" for n in range(2, len(out) + 3) if f"{name}#{n}" not in out)
-            out[name] = self.plain(item, where, depth)
+    def _list(self, items: list[Any], depth: int) -> list[JSON]:
+        out: list[JSON] = []
+        try:
+            for item in items:
+                out.append(self.plain(item, depth))  # noqa: PERF401  # its length is where it went wrong
+        except _Refused as refused:
+            refused.steps.append(f"[{len(out)}]")
+            raise
         return out
 
-    def _key(self, key: Any, path: str, depth: int) -> str:
-        plain = self.plain(key, path, depth)
+    def _object(self, items: Iterable[tuple[Any, Any]], depth: int) -> dict[str, JSON]:
+        out: dict[str, JSON] = {}
+        name = ""
+        try:
+            for key, item in items:
+                name = _text(key) if type(key) is str else self._key(key, depth)
+                if name in out:
+                    self._mark("two keys have the same text", "")
+                    name = next(f"{name}#{n}" for n in range(2, len(out) + 3) if f"{name}#{n}" not in out)
+                out[name] = self.plain(item, depth)
+        except _Refused as refused:
+            refused.steps.append(f".{name}")
+            raise
+        return out
+
+    def _key(self, key: Any, depth: int) -> str:
+        plain = self.plain(key, depth)
         return plain if isinstance(plain, str) else encode(plain)
 
-    def _refuse(self, why: str, mark: str, path: str) -> JSON:
-        if not self._lenient:
-            raise QuestionError(why, path)
-        return f"<{mark}>"
-
-
-def _opened(value: Any) -> tuple[bool, Any]:
-    """A known kind of object as builtin data: `(True, data)`, or `(False, None)`."""
-    kind = cast("type[Any]", type(value))
-    if is_dataclass(kind):
-        return True, {field.name: getattr(value, field.name) for field in fields(kind)}
-    pydantic: Any = sys.modules.get("pydantic")
-    if pydantic is not None:
-        if isinstance(value, (pydantic.SecretStr, pydantic.SecretBytes, pydantic.Secret)):
-            return True, MASK
-        if isinstance(value, pydantic.BaseModel):
-            return True, value.model_dump()
-    numpy: Any = sys.modules.get("numpy")
-    if numpy is not None and isinstance(value, (numpy.generic, numpy.ndarray)):
-        return True, value.tolist()
-    if hasattr(kind, "__attrs_attrs__"):
-        return True, {field.name: getattr(value, field.name) for field in kind.__attrs_attrs__}
-    return False, None
-
-
-def _type_name(value: Any) -> str:
-    kind = cast("type[Any]", type(value))
-    if kind not in _named_once:
-        _named_once.add(kind)
-        _log.warning("%s has no JSON form and is published as its type's name", kind.__qualname__)
-    return kind.__name__
+    def _mark(self, why: str, mark: str) -> JSON:
+        if self._lenient:
+            return f"<{mark}>"
+        raise _Refused(why)

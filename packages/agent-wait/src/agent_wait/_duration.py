@@ -9,9 +9,9 @@ from agent_wait._errors import PolicyError
 _NUMBER = r"([0-9]+(?:[.,][0-9]+)?)"
 _DURATION = re.compile(
     rf"P(?:{_NUMBER}W)?(?:{_NUMBER}D)?(T(?=[0-9])(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
-_CALENDAR = re.compile(r"P(?=.*[0-9])[0-9.,]*Y|P[0-9.,]*Y?[0-9.,]*M", re.IGNORECASE)
+_CALENDAR = re.compile(r"P(?=.*[0-9])[0-9.,]*Y|P[0-9.,]*Y?[0-9.,]*M", re.IGNORECASE | re.ASCII)
 _SECONDS = (604_800, 86_400, 3_600, 60, 1)
 MAX_SECONDS = 100 * 365.25 * 86_400
 

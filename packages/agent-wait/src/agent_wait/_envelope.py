@@ -1,9 +1,9 @@
 """The JSON document that carries one question to the outside world."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 from agent_wait import _identity
 from agent_wait._canonical import text_of
@@ -40,6 +40,7 @@ class EntryPoint:
             raise ValueError(f"an entry point is sqs, lambda or http, not {self.kind!r}")
         if not self.address:
             raise ValueError("an entry point has an address")
+        object.__setattr__(self, "address", text_of(self.address))
 
     def to_dict(self) -> dict[str, JSON]:
         """`{"kind": ..., "url": ...}`, or `{"kind": "lambda", "arn": ...}`."""
@@ -99,7 +100,7 @@ class WaitEnvelope:
             QuestionError: Not an envelope; `path` names the field.
         """
         try:
-            data: Any = json.loads(text)
+            data: Any = json.loads(text, parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
             raise QuestionError("is not JSON", "envelope") from error
         if not isinstance(data, dict):
@@ -130,19 +131,11 @@ _FIELDS = tuple(f.name for f in fields(WaitEnvelope))
 _REQUIRED = frozenset(
     f.name for f in fields(WaitEnvelope) if f.default is MISSING and f.default_factory is MISSING
 )
-_OBJECTS = frozenset({"answer_schema", "source", "reply_to", "reply_with", "correlation", "tags"})
-_NULLABLE = frozenset(
-    {
-        "fingerprint",
-        "expires_at",
-        "error",
-        "traceparent",
-        "answer_schema",
-        "source",
-        "reply_to",
-        "correlation",
-    }
-)
+_TYPES = ("wait.created", "wait.resumed")
+_ANYTHING = frozenset({"question", "default"})
+_OBJECTS = frozenset({"answer_schema", "source", "reply_to", "reply_with"})
+_TEXTS = frozenset({"correlation", "tags"})
+_NULLABLE = frozenset(f.name for f in fields(WaitEnvelope) if f.default is None)
 
 
 def envelope_for(
@@ -165,12 +158,13 @@ def envelope_for(
         ask_id: Names the ask where the question itself is no longer known (a redelivered answer).
     """
     now = (clock or SYSTEM_CLOCK).now()
-    thread_id = text_of(thread_id)
+    thread_id, question_id = text_of(thread_id), text_of(question.id)
     ask = ask_id or _identity.ask_id(thread_id, question)
-    expires_at = question.expires_at
+    asked_at = now if question.asked_at is None else question.asked_at
+    expires_at = question.deadline(asked_at)
     reply_with: dict[str, JSON] = {
         "thread_id": thread_id,
-        "question_id": question.id,
+        "question_id": question_id,
         "ask_id": ask,
         "fingerprint": question.fingerprint,
         "answer": None,
@@ -183,12 +177,12 @@ def envelope_for(
         event_id=new_ulid(now),
         dedupe_key=_identity.dedupe_key(transition, ask),
         thread_id=thread_id,
-        question_id=question.id,
+        question_id=question_id,
         question=question.question,
         fingerprint=question.fingerprint,
         allowed_actions=question.allowed_actions,
-        answer_schema=policy.answer_schema or question.answer_schema,
-        asked_at=to_rfc3339(now if question.asked_at is None else question.asked_at),
+        answer_schema=question.answer_schema if policy.answer_schema is None else policy.answer_schema,
+        asked_at=to_rfc3339(asked_at),
         expires_at=None if expires_at is None else to_rfc3339(expires_at),
         default=policy.default,
         source=question.source,
@@ -202,26 +196,46 @@ def envelope_for(
     )
 
 
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
 def _checked(data: Mapping[str, Any]) -> dict[str, Any]:
     known = {name: data[name] for name in _FIELDS if name in data}
     for name in _FIELDS:
-        value = known.get(name)
-        if value is None:
-            if name in _REQUIRED or (
-                name in known and name not in _NULLABLE and name not in ("question", "default")
-            ):
-                raise QuestionError("is missing" if name not in known else "is null", name)
-            continue
-        if name == "allowed_actions":
-            if not isinstance(value, list) or not all(isinstance(item, str) for item in value):  # pyright: ignore[reportUnknownVariableType]
-                raise QuestionError("is no list of text", name)
-            known[name] = tuple(value)
-        elif name == "attempt":
-            if type(value) is not int or value < 1:
-                raise QuestionError("counts from 1", name)
-        elif name in _OBJECTS:
-            if not isinstance(value, dict):
-                raise QuestionError("is no object", name)
-        elif name not in ("question", "default") and not isinstance(value, str):
-            raise QuestionError("is no text", name)
+        if name not in known:
+            if name in _REQUIRED:
+                raise QuestionError("is missing", name)
+        elif known[name] is None:
+            if name not in _NULLABLE:
+                raise QuestionError("is null", name)
+        elif (fault := _fault(name, known[name])) is not None:
+            raise QuestionError(fault, name)
+    if "allowed_actions" in known:
+        known["allowed_actions"] = tuple(known["allowed_actions"])
     return known
+
+
+def _fault(name: str, value: Any) -> str | None:
+    if name in _ANYTHING:
+        return None
+    if name == "type":
+        return None if value in _TYPES else f"is none of {', '.join(_TYPES)}"
+    if name == "spec":
+        return None if value == SPEC else f"is not {SPEC!r}, which is not known here"
+    if name == "allowed_actions":
+        return (
+            None if isinstance(value, list) and _all_text(cast("list[Any]", value)) else "is no list of text"
+        )
+    if name == "attempt":
+        return None if type(value) is int and value >= 1 else "counts from 1"
+    if name in _OBJECTS:
+        return None if isinstance(value, dict) else "is no object"
+    if name in _TEXTS:
+        fits = isinstance(value, dict) and _all_text(cast("dict[str, Any]", value).values())
+        return None if fits else "is no object of text"
+    return None if isinstance(value, str) else "is no text"
+
+
+def _all_text(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, str) for value in values)

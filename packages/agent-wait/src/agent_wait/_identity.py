@@ -29,7 +29,7 @@ def fingerprint(encoded_question: str, call_identity: JSON) -> str:
 def ask_id(thread_id: str, question: "Question") -> str:
     """Names one ask of a question: the id, and 16 hex digits that tell attempts and reused ids apart."""
     named = question.question if question.fingerprint is None else question.fingerprint
-    return f"{question.id}:{digest(encode([text_of(thread_id), named, question.attempt]))[:16]}"
+    return f"{text_of(question.id)}:{digest(encode([text_of(thread_id), named, question.attempt]))[:16]}"
 
 
 def dedupe_key(transition: Transition, ask: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from typing import Any, Self
 
-from agent_wait._canonical import to_plain
+from agent_wait._canonical import text_of, to_plain
 from agent_wait._duration import format_duration, parse_duration
 from agent_wait._errors import PolicyError, QuestionError
 from agent_wait._types import JSON
@@ -46,6 +46,7 @@ class WaitPolicy:
         if self.timeout is not None:
             parse_duration(self.timeout)
             self._set("timeout", _duration_text(self.timeout))
+            parse_duration(self.timeout)  # what is left of it once it is text
         self._set("default", _json("default", self.default))
         if self.allowed_actions is not None:
             self._set("allowed_actions", _names("allowed_actions", self.allowed_actions))
@@ -87,6 +88,8 @@ class WaitPolicy:
         """
         if data is None:
             return cls()
+        if not isinstance(data, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers without types
+            raise PolicyError(f"a policy is an object, not {type(data).__name__}")
         known: dict[str, Any] = {f.name: data[f.name] for f in fields(cls) if data.get(f.name) is not None}
         return cls(**known)
 
@@ -110,12 +113,13 @@ def _json(name: str, value: Any) -> JSON:
 def _names(name: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
         raise PolicyError(f"{name} is a tuple of names; {value!r} alone would be taken apart into letters")
-    try:
-        names = tuple(value)
-    except TypeError as error:
-        raise PolicyError(f"{name} is a tuple of names, not {type(value).__name__}") from error
-    if not all(isinstance(item, str) and item for item in names):
+    # Nothing else that can be gone through: a set has an order of its own in every process.
+    if not isinstance(value, (tuple, list)):
+        raise PolicyError(f"{name} is a tuple of names, not {type(value).__name__}")
+    given = tuple(value)  # pyright: ignore[reportUnknownVariableType]  # checked next
+    if not all(isinstance(item, str) and item for item in given):  # pyright: ignore[reportUnknownVariableType]
         raise PolicyError(f"{name} holds non-empty text only")
+    names = tuple(map(text_of, given))
     if len(set(names)) != len(names):
         raise PolicyError(f"{name} names something twice")
     return names
@@ -127,4 +131,4 @@ def _texts(name: str, value: Any) -> dict[str, str]:
     pairs = dict(value)  # pyright: ignore[reportUnknownVariableType]  # checked next
     if not all(isinstance(key, str) and key and isinstance(text, str) for key, text in pairs.items()):  # pyright: ignore[reportUnknownVariableType]
         raise PolicyError(f"{name} maps non-empty text to text")
-    return pairs  # pyright: ignore[reportUnknownVariableType]
+    return {text_of(key): text_of(text) for key, text in pairs.items()}  # pyright: ignore[reportUnknownVariableType]

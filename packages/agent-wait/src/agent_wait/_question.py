@@ -3,14 +3,16 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Self, cast
 
-from agent_wait._canonical import to_plain
+from agent_wait._canonical import text_of, to_plain
 from agent_wait._errors import PolicyError, QuestionError
 from agent_wait._policy import WaitPolicy
 from agent_wait._types import JSON
 
 PACKED_VERSION = 1
+# 9899-01-01: a deadline is at most 100 years later, and dates end with the year 9999.
+_LAST_SECOND = 250_215_091_200
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +33,8 @@ class Question:
         call: `Framework.call_identity`; parked for the framework's own use and not published.
 
     Raises:
-        QuestionError: The question has no JSON form.
-        ValueError: An empty id, or an attempt below 1.
+        QuestionError: The question, or what stands beside it, has no JSON form.
+        ValueError: An empty id, an attempt below 1, or a time that no calendar has.
     """
 
     id: str
@@ -52,7 +54,17 @@ class Question:
             raise ValueError("a question's id is non-empty text")
         if type(self.attempt) is not int or self.attempt < 1:
             raise ValueError("attempt counts from 1")
-        object.__setattr__(self, "question", to_plain(self.question))
+        if self.asked_at is not None and not 0 <= self.asked_at < _LAST_SECOND:
+            raise ValueError("asked_at is seconds since the epoch")
+        self._set("question", to_plain(self.question))
+        for name in ("source", "answer_schema"):
+            value = getattr(self, name)
+            if value is not None:
+                self._set(name, to_plain(value, name))
+        for name in ("error", "traceparent", "fingerprint"):
+            value = getattr(self, name)
+            if value is not None:
+                self._set(name, text_of(value))
 
     @property
     def allowed_actions(self) -> tuple[str, ...]:
@@ -60,12 +72,14 @@ class Question:
         return self.policy.allowed_actions or default_actions(self.source)
 
     @property
-    def expires_at(self) -> float | None:
+    def expires_at(self) -> int | None:
         """Seconds since the epoch at which `timeout` has passed; None without one, or without `asked_at`."""
+        return None if self.asked_at is None else self.deadline(self.asked_at)
+
+    def deadline(self, asked_at: float) -> int | None:
+        """The whole second at which `timeout` has passed, never before it; None without one."""
         seconds = self.policy.timeout_seconds
-        if seconds is None or self.asked_at is None:
-            return None
-        return math.floor(self.asked_at) + seconds
+        return None if seconds is None else math.ceil(math.floor(asked_at) + seconds)
 
     def pack(self) -> dict[str, JSON]:
         """The value to park on: plain JSON data that `unpack` reads back after any upgrade."""
@@ -92,7 +106,7 @@ class Question:
         Raises:
             QuestionError: The value is ours and has been damaged.
         """
-        if not isinstance(value, Mapping) or "__wait__" not in value or "question" not in value:
+        if not _is_ours(value):
             return cls(id, to_plain(value, lenient=True))
         packed: dict[str, Any] = dict(value)
         ask = _part(packed, "__ask__")
@@ -112,6 +126,13 @@ class Question:
             )
         except PolicyError as error:
             raise QuestionError(str(error), "__wait__") from error
+        except QuestionError:
+            raise
+        except ValueError as error:
+            raise QuestionError(f"{error}, so the parked value has been damaged", "__ask__") from error
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
 
 
 def pack(
@@ -153,6 +174,13 @@ def packed_policy(policy: WaitPolicy, allowed_actions: Iterable[str]) -> dict[st
 def default_actions(source: Mapping[str, JSON] | None) -> tuple[str, ...]:
     """What may be answered where the policy does not say."""
     return ("approve", "reject") if source and source.get("function") else ("resume",)
+
+
+def _is_ours(value: Any) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    packed = cast("Mapping[Any, Any]", value)
+    return "question" in packed and isinstance(packed.get("__wait__"), dict)
 
 
 def _part(packed: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ def from_rfc3339(text: str) -> float:
     Raises:
         ValueError: Not a timestamp, or one without an offset: local time is never assumed.
     """
-    moment = datetime.fromisoformat(text)
+    moment = datetime.fromisoformat(text.upper())
     if moment.tzinfo is None:
         raise ValueError(f"{text!r} has no UTC offset")
     return moment.timestamp()

@@ -1,8 +1,8 @@
 """The types that every other module speaks in."""
 
-from typing import Literal, TypeAlias, Union
+from typing import Literal, TypeAlias
 
-JSON: TypeAlias = Union[None, bool, int, float, str, list["JSON"], dict[str, "JSON"]]
+JSON: TypeAlias = None | bool | int | float | str | list["JSON"] | dict[str, "JSON"]
 """A value as the standard `json` module reads it back."""
 
 Transition: TypeAlias = Literal["created", "resumed"]
