@@ -50,13 +50,7 @@ def build_graph(ledger: Ledger, checkpointer: Any) -> Any:
     # An answer that is no approval is returned in the body's place, whatever somebody has sent.
     @wait(FINANCE, when=above_limit)
     def issue_refund(order_id: str, amount: Money, reason: str) -> Entry | JSON:
-        approval = current_wait()
-        if approval is None:
-            raise RuntimeError("issue_refund runs only under its wait")
-        check(order_id, amount)
-        return ledger.refund(
-            order_id, amount, reason, key=approval.idempotency_key, approved_by=approval.answered_by
-        )
+        return pay_back(ledger, order_id, amount, reason)
 
     def refund(state: Request) -> dict[str, Any]:
         try:
@@ -81,6 +75,21 @@ def build_graph(ledger: Ledger, checkpointer: Any) -> Any:
     graph.add_edge("refund", "notify")
     graph.add_edge("notify", END)
     return graph.compile(checkpointer=checkpointer)
+
+
+def pay_back(ledger: Ledger, order_id: str, amount: Decimal, reason: str) -> Entry:
+    """Move the money, once for each approval however often this runs; called from within a wait.
+
+    Raises:
+        Declined: The shop's own rules say no.
+    """
+    approval = current_wait()
+    if approval is None:
+        raise RuntimeError("money is moved only under a wait")
+    check(order_id, amount)
+    return ledger.refund(
+        order_id, amount, reason, key=approval.idempotency_key, approved_by=approval.answered_by
+    )
 
 
 def above_limit(amount: Decimal, **_: object) -> bool:
