@@ -116,7 +116,8 @@ def _key(secret: bytes | str) -> bytes:
         raise ValueError("a secret in text begins with whsec_; for any other pass its bytes")
     else:
         try:
-            key = base64.b64decode(secret.removeprefix(_PREFIX), validate=True)
+            text = secret.removeprefix(_PREFIX)
+            key = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
         except (binascii.Error, ValueError):
             key = b""
         if not key:
