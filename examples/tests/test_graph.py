@@ -98,6 +98,7 @@ def test_an_approval_refunds_what_was_asked_and_says_who_approved(agent: Agent) 
     assert agent.notices == ["Dear Kestrel Cycles, 41000.00 is on its way back to you for order o-1002."]
 
 
+@pytest.mark.requirement("BAD-ANSWER-POISONS-THREAD")
 @pytest.mark.parametrize("amount", ["0", "-1", "0.001", "a lot", "NaN", "", None, True, [], "1e999"])
 def test_an_amount_that_does_not_fit_is_asked_again_and_moves_nothing(agent: Agent, amount: Any) -> None:
     agent.ask("41000.00")
@@ -172,7 +173,6 @@ def test_a_second_request_of_the_thread_is_asked_for_itself(agent: Agent) -> Non
     assert len(agent.notices) == 2
 
 
-@pytest.mark.requirement("EFFECT-ONCE")
 @pytest.mark.parametrize("amount", ["100.00", "41000.00"])
 def test_dying_right_after_an_effect_does_not_repeat_it(agent: Agent, amount: str) -> None:
     agent.ledger.dies_after = {"refund", "notice"}

@@ -1,6 +1,6 @@
 import os
-import select
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +13,7 @@ HOLDS_ONE = """
 import sys
 from local_aws import LocalAws
 with LocalAws() as local_aws:
-    print(local_aws.pid, flush=True)
+    print(local_aws.endpoint, flush=True)
     sys.stdin.read()
 """
 
@@ -29,8 +29,9 @@ def listening_addresses(pid: int) -> set[str]:
     }
 
 
-def wait_for_end(pidfd: int) -> bool:
-    return bool(select.select([pidfd], [], [], 20)[0])
+def kill(local_aws: LocalAws) -> None:
+    os.kill(local_aws.pid, signal.SIGKILL)
+    local_aws._process.wait(20)
 
 
 def test_it_listens_on_the_loopback_address_only(local_aws: LocalAws) -> None:
@@ -52,8 +53,8 @@ def test_boto3_comes_here_and_afterwards_goes_where_it_went(
 
 def test_it_ends_with_the_block() -> None:
     with LocalAws() as local_aws:
-        pidfd = os.pidfd_open(local_aws.pid)
-    assert wait_for_end(pidfd)
+        assert local_aws._process.poll() is None
+    assert local_aws._process.poll() is not None
 
 
 def test_it_ends_with_its_parent_even_when_that_is_killed() -> None:
@@ -61,16 +62,17 @@ def test_it_ends_with_its_parent_even_when_that_is_killed() -> None:
         [sys.executable, "-c", HOLDS_ONE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as parent:
         assert parent.stdout
-        pidfd = os.pidfd_open(int(parent.stdout.readline()))
-        parent.kill()
-    assert wait_for_end(pidfd)
+        port = int(parent.stdout.readline().rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+            parent.kill()
+            # Until the other end has closed, which nobody asks it to.
+            assert connection.recv(1) == b""
 
 
 def test_when_it_dies_its_log_is_shown() -> None:
     def use_a_dead_one() -> None:
         with LocalAws() as local_aws:
-            os.kill(local_aws.pid, signal.SIGKILL)
-            wait_for_end(os.pidfd_open(local_aws.pid))
+            kill(local_aws)
 
     with pytest.raises(LocalAwsError, match=r"(?s)has died.*the end of its log:.*Ready"):
         use_a_dead_one()
@@ -79,8 +81,7 @@ def test_when_it_dies_its_log_is_shown() -> None:
 def test_when_it_dies_what_failed_of_it_carries_its_log() -> None:
     def fail_of_a_dead_one() -> None:
         with LocalAws() as local_aws:
-            os.kill(local_aws.pid, signal.SIGKILL)
-            wait_for_end(os.pidfd_open(local_aws.pid))
+            kill(local_aws)
             raise OSError("nobody answers")
 
     with pytest.raises(OSError, match="nobody answers") as raised:

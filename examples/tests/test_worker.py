@@ -1,6 +1,10 @@
 """The way in, on a real FIFO queue: what is deleted, what comes again, and what is set aside."""
 
+import dataclasses
 import json
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +12,8 @@ import pytest
 from agent_wait import Outcome
 from agent_wait_aws import group_id
 from refund_agent import aws, host
+from refund_agent.approvals import Approvals
+from refund_agent.payments import DynamoDbLedger
 from refund_agent.resources import MAX_RECEIVES, Resources
 from refund_agent.worker import Worker
 
@@ -75,7 +81,6 @@ def test_what_is_acknowledged_is_deleted(resources: Resources, queues: Queues, k
     assert (queues.left(), queues.dead_letters()) == (0, [])
 
 
-@pytest.mark.requirement("ACK-AFTER-DURABLE")
 def test_what_is_not_acknowledged_comes_again_before_what_is_behind_it(
     resources: Resources, queues: Queues
 ) -> None:
@@ -157,6 +162,50 @@ def test_a_bad_body_goes_aside_and_the_good_ones_are_handled_once(
         kinds.append(outcome.kind)
     assert sorted(kinds) == ["refused", "started", "started"]
     assert [body for body, _, _ in queues.dead_letters()] == ["not JSON"]
+
+
+def test_it_works_until_it_is_told_to_stop(resources: Resources, queues: Queues) -> None:
+    queues.send("one", "two", "three")
+    stop, seen = threading.Event(), list[str]()
+
+    def handle(body: str) -> Outcome:
+        seen.append(body)
+        if body == "two":
+            stop.set()
+        return Outcome("started", "t-1", acknowledge=True)
+
+    Worker(resources, handle).run(stop)
+    assert (seen, queues.left()) == (["one", "two"], 1)
+
+
+HANDLES_ONE = """
+import json, sys
+from refund_agent import host
+from refund_agent.resources import Resources
+from refund_agent.worker import Worker
+resources = Resources(**json.loads(sys.argv[1]))
+publisher = host.build_publisher(resources)
+print(Worker(resources, lambda body: host.handle(publisher, body)).work_one().kind)
+"""
+
+
+@pytest.mark.requirement("SERVERLESS-MEMORY-SAVER")
+def test_a_request_is_handled_in_one_process_and_its_answer_in_another(
+    resources: Resources, queues: Queues
+) -> None:
+    def handle_in_a_new_process() -> str:
+        argv = [sys.executable, "-c", HANDLES_ONE, json.dumps(dataclasses.asdict(resources))]
+        return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip()
+
+    refund = {"order_id": "o-1002", "amount": "41000.00", "reason": "rusty"}
+    queues.send(json.dumps({"thread_id": "t-1", "start_id": "request-1", "input": refund}))
+    assert handle_in_a_new_process() == "started"
+    approvals, ledger = Approvals(resources), DynamoDbLedger(resources.ledger_table)
+    [asked] = approvals.of_thread("t-1")
+    assert ledger.entries() == []
+    approvals.answer(asked.question, {"action": "approve"}, answered_by="mia")
+    assert handle_in_a_new_process() == "resumed"
+    assert sorted(entry.kind for entry in ledger.entries()) == ["notice", "refund"]
 
 
 @pytest.mark.requirement("CHECKPOINT-400KB")
