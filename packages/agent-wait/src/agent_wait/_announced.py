@@ -51,11 +51,11 @@ class Announced:
         function: str,
         framework: str,
         schema: JSON,
+        shown: JSON,
     ) -> WaitEnvelope:
         encoded = encode(question)
         fingerprint = _identity.fingerprint(encoded, None)
         check_size(Named(question, encoded, None, fingerprint))
-        shown = question.get("args", question) if isinstance(question, dict) else question
         asked = Question(
             _identity.async_question_id(thread_id, function, shown),
             question,

@@ -7,15 +7,16 @@ from typing import Any, cast
 
 from agent_wait import _identity
 from agent_wait._answer import judge, unwrap_answer
-from agent_wait._canonical import encode, to_plain
+from agent_wait._canonical import encode, text_of, to_plain
 from agent_wait._clock import Clock
 from agent_wait._errors import QuestionError, QuestionTooLarge, WaitError
 from agent_wait._framework import Framework
+from agent_wait._known_types import MASK, REDACTED
 from agent_wait._question import pack
 from agent_wait._types import JSON
 
 MAX_QUESTION_BYTES = 200 * 1024
-REDACTED = "[redacted]"
+_MAX_ERROR = 1_000
 _MAX_ATTEMPTS = 10_000
 
 
@@ -146,7 +147,7 @@ class Asker:
             try:
                 edits = read(answer)
             except QuestionError as unusable:
-                error = str(unusable)
+                error = text_of(str(unusable))[:_MAX_ERROR]
                 continue
             if wrapped is None:
                 return Given(answer, edits, None, None)
@@ -186,6 +187,8 @@ def usable_edits(
     if unknown:
         raise QuestionError("is no argument that was shown", unknown[0])
     edits = {name: value for name, value in sent.items() if encode(value) != encode(shown[name])}
+    for name, value in edits.items():
+        _refuse_masks(value, shown[name], name)
     if not edits:
         return {}
     try:
@@ -194,6 +197,23 @@ def usable_edits(
         raise
     except Exception as error:
         raise QuestionError(f"the edits could not be read: {type(error).__name__}") from error
+
+
+def _refuse_masks(value: JSON, shown: JSON, path: str) -> None:
+    """Refuse an edit that would put a mask that was shown in the place of a secret."""
+    masks = {mask for mask in (MASK, REDACTED) if _holds(shown, mask)}
+    if any(_holds(value, mask) for mask in masks):
+        raise QuestionError(
+            "has a mask where a secret was: send it without any change, or all of it anew", path
+        )
+
+
+def _holds(value: JSON, text: str) -> bool:
+    if isinstance(value, dict):
+        return any(_holds(item, text) for item in value.values())
+    if isinstance(value, list):
+        return any(_holds(item, text) for item in value)
+    return value == text
 
 
 def current_traceparent() -> str | None:
@@ -211,4 +231,4 @@ def _largest(question: JSON) -> str:
     args = question.get("args") if isinstance(question, dict) else None
     if not isinstance(args, dict) or not args:
         return "question"
-    return f"args.{max(args, key=lambda name: len(encode(args[name])))}"
+    return f"args.{max(args, key=lambda name: len(encode(args[name]).encode()))}"

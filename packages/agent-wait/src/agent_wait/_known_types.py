@@ -22,6 +22,7 @@ _log = logging.getLogger("agent_wait")
 
 UNKNOWN: Final = object()
 MASK = "**********"
+REDACTED = "[redacted]"
 _LEAVES = (str, int, float, bool, type(None))
 # A dump may give an object that has a dump of its own, but not for ever.
 _MAX_DUMPS = 10

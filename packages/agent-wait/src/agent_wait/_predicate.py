@@ -24,6 +24,8 @@ class Predicate:
     ) -> None:
         if not callable(function):
             raise TypeError(f"{role}= is a callable that takes the arguments by keyword")
+        if role == "question" and inspect.iscoroutinefunction(function):
+            raise TypeError("question= is a plain function: nobody awaits it")
         self._function = function
         self._names = _accepted(function, role, names, published)
 

@@ -13,6 +13,8 @@ from agent_wait._framework import Framework
 
 _Kind = inspect.Parameter
 _SELF = ("self", "cls")
+_UNRESOLVED: Any = object()
+DECISION = "decision"
 _IDENTIFYING = ("__module__", "__name__", "__qualname__", "__doc__")
 
 
@@ -43,7 +45,7 @@ class WaitSignature:
         self._framework = framework
         signature = _signature_of(function)
         self._raw = tuple(signature.parameters.values())
-        self.decision = decision if decision in signature.parameters else None
+        self.decision = _decision(signature, decision)
         self._bindable = signature.replace(parameters=[p for p in self._raw if p.name != self.decision])
         self.self_name = next((p.name for p in self._raw[:1] if p.name in _SELF), None)
         self._return = signature.return_annotation
@@ -52,14 +54,16 @@ class WaitSignature:
 
     def _resolve(self) -> None:
         """Look annotations up; a name that is defined later is looked up again at the first call."""
-        try:
-            hints = typing.get_type_hints(_plain_function(self._function), include_extras=True)
-            self._resolved = True
-        except Exception:  # noqa: BLE001  # annotations may be any expression, and evaluating one raise anything
-            hints = {}
+        function = inspect.unwrap(plain_function(self._function))
+        hints = {p.name: p.annotation for p in self._raw if p.annotation is not _Kind.empty}
+        if self._return is not inspect.Signature.empty:
+            hints["return"] = self._return
+        # One at a time: a name that only a type checker can see must not hide the others.
+        found = {name: _resolved(function, annotation) for name, annotation in hints.items()}
+        self._resolved = _UNRESOLVED not in found.values()
+        hints |= {name: hint for name, hint in found.items() if hint is not _UNRESOLVED}
         self._parameters = tuple(
-            p.replace(annotation=hints[p.name]) if p.name in hints and p.annotation is not _Kind.empty else p
-            for p in self._raw
+            p.replace(annotation=hints[p.name]) if p.name in hints else p for p in self._raw
         )
         self._return = hints.get("return", self._return)
         self.injected = frozenset(
@@ -76,7 +80,7 @@ class WaitSignature:
     @property
     def name(self) -> str:
         """The function's name, as it is published."""
-        return getattr(_plain_function(self._function), "__name__", type(self._function).__name__)
+        return getattr(plain_function(self._function), "__name__", type(self._function).__name__)
 
     def public(self) -> inspect.Signature:
         """What a framework sees: without the decision, with the parameter that is added."""
@@ -160,7 +164,7 @@ class WaitSignature:
 
         def view() -> None: ...
 
-        functools.update_wrapper(view, _plain_function(self._function), _IDENTIFYING, updated=())
+        functools.update_wrapper(view, plain_function(self._function), _IDENTIFYING, updated=())
         # Signature() checks the order of kinds and defaults, which leaving parameters out may have broken.
         view.__signature__ = inspect.Signature(shown, __validate_parameters__=False)
         return view
@@ -199,7 +203,33 @@ def _signature_of(function: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(function)
 
 
-def _plain_function(function: Callable[..., Any]) -> Callable[..., Any]:
+def _decision(signature: inspect.Signature, name: str) -> str | None:
+    parameter = signature.parameters.get(name)
+    if parameter is None:
+        if name != DECISION:
+            raise TypeError(f"decision={name!r} is no parameter of the function")
+        return None
+    if parameter.kind in (_Kind.VAR_POSITIONAL, _Kind.VAR_KEYWORD):
+        raise TypeError(f"the decision parameter {name!r} takes one answer, so it has no asterisk")
+    return name
+
+
+def _resolved(function: Callable[..., Any], annotation: Any) -> Any:
+    """What the annotation means where the function is written, or `_UNRESOLVED`."""
+
+    def bearer() -> None: ...
+
+    bearer.__annotations__ = {"it": annotation}
+    names: dict[str, Any] = getattr(function, "__globals__", {})
+    own = {parameter.__name__: parameter for parameter in getattr(function, "__type_params__", ())}
+    try:
+        return typing.get_type_hints(bearer, names, own, include_extras=True)["it"]
+    except Exception:  # noqa: BLE001  # annotations may be any expression, and evaluating one raise anything
+        return _UNRESOLVED
+
+
+def plain_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function itself, below any `functools.partial`."""
     while isinstance(function, functools.partial):
         function = cast("Callable[..., Any]", function.func)
     return function
