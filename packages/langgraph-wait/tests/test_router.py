@@ -384,7 +384,7 @@ def test_the_last_sixteen_starts_are_known_whatever_ran_since(mode: str, saver: 
     assert router.start(input_of("node", ONE), start_id="s-3").kind == "started"
 
 
-@pytest.mark.parametrize("start_id", ["ünïcode ✓", "with \"quotes\" and \\", "🙂" * 20])
+@pytest.mark.parametrize("start_id", ["ünïcode ✓", 'with "quotes" and \\', "🙂" * 20])
 def test_a_start_id_of_any_text_is_known_again(start_id: str, mode: str, saver: Saver, host: Host) -> None:
     router = Router.of(host, build("node", Desk(is_async=mode == "async"), saver))
     router.start(input_of("node", ONE), start_id=start_id)
@@ -397,7 +397,9 @@ def test_asked_at_stays_whatever_runs_again(
     shape: str, mode: str, reopen: Callable[[], Saver], host: Host
 ) -> None:
     graph = build(shape, Desk(is_async=mode == "async"), reopen())
-    asked = {one.question_id: (one.asked_at, one.dedupe_key) for one in host.start(graph, input_of(shape, ONE))}
+    asked = {
+        one.question_id: (one.asked_at, one.dedupe_key) for one in host.start(graph, input_of(shape, ONE))
+    }
     graph = build(shape, Desk(is_async=mode == "async"), reopen())
     again = host.publish(host.invoke(graph, None))
     assert {one.question_id: (one.asked_at, one.dedupe_key) for one in again} == asked
@@ -504,9 +506,7 @@ def test_a_start_that_died_half_way_is_taken_up_by_the_next_message(
 
 
 @pytest.mark.requirement("SCALAR-RESUME-AMBIGUOUS")
-def test_of_two_open_questions_the_one_that_is_named_is_answered(
-    mode: str, saver: Saver, host: Host
-) -> None:
+def test_of_two_open_questions_the_one_that_is_named_is_answered(mode: str, saver: Saver, host: Host) -> None:
     desk = Desk(is_async=mode == "async")
     router = Router.of(host, build("fan_out", desk, saver))
     router.start(input_of("fan_out", THREE[:2]))
@@ -528,5 +528,3 @@ def test_config_of_another_thread_is_not_answered(saver: Saver, host: Host) -> N
     assert router.handle(foreign).kind == "already_answered"
     assert desk.bodies == []
     assert host.invoke(graph, None, THREAD)["__interrupt__"]
-
-
