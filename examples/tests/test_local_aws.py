@@ -13,7 +13,7 @@ HOLDS_ONE = """
 import sys
 from local_aws import LocalAws
 with LocalAws() as local_aws:
-    print(local_aws.endpoint, flush=True)
+    print(local_aws.endpoint, local_aws._folder, flush=True)
     sys.stdin.read()
 """
 
@@ -41,14 +41,17 @@ def test_it_listens_on_the_loopback_address_only(local_aws: LocalAws) -> None:
 def test_boto3_comes_here_and_afterwards_goes_where_it_went(
     local_aws: LocalAws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
     monkeypatch.setenv("AWS_PROFILE", "somebody's own")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "example.org")
     with local_aws.in_environment():
         boto3.Session().client("sqs").create_queue(QueueName="found")
     assert os.environ["AWS_PROFILE"] == "somebody's own"
     assert os.environ["AWS_ENDPOINT_URL"] == "http://127.0.0.1:9"
-    assert "NO_PROXY" not in os.environ
+    assert os.environ["no_proxy"] == "example.org"
+    assert "AWS_ACCESS_KEY_ID" not in os.environ
 
 
 def test_it_ends_with_the_block() -> None:
@@ -62,11 +65,14 @@ def test_it_ends_with_its_parent_even_when_that_is_killed() -> None:
         [sys.executable, "-c", HOLDS_ONE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as parent:
         assert parent.stdout
-        port = int(parent.stdout.readline().rpartition(":")[2])
+        endpoint, folder = parent.stdout.readline().split()
+        port = int(endpoint.rpartition(":")[2])
+        assert Path(folder).is_dir()
         with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
             parent.kill()
             # Until the other end has closed, which nobody asks it to.
             assert connection.recv(1) == b""
+    assert not Path(folder).exists()
 
 
 def test_when_it_dies_its_log_is_shown() -> None:

@@ -85,6 +85,7 @@ class LocalAws:
             "AWS_SECRET_ACCESS_KEY": "test",
             "AWS_DEFAULT_REGION": "us-east-1",
             "NO_PROXY": HOST,
+            "no_proxy": HOST,
         }
 
     @contextlib.contextmanager
@@ -150,7 +151,7 @@ def _default_python() -> Path:
     named = os.environ.get("AGENT_WAIT_MINISTACK_PYTHON")
     python = Path(named) if named else Path(__file__).parents[3] / ".venv-ministack" / "bin" / "python"
     if not python.exists():
-        raise LocalAwsError(f"the local AWS needs an environment with ministack, and there is no {python}")
+        raise LocalAwsError(f"ministack is to run in an environment of its own, and there is no {python}")
     return python
 
 
@@ -172,11 +173,12 @@ def _edition_at(port: int) -> str | None:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    if process.stdin:
-        process.stdin.close()
     process.terminate()
     try:
         process.wait(timeout=5)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+    # Last: to the server it means that nobody is left.
+    if process.stdin:
+        process.stdin.close()

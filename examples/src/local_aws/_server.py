@@ -1,14 +1,17 @@
 """Run by ministack's own interpreter: serves for as long as the other end of its standard input is held."""
 
 import os
+import shutil
 import signal
 import sys
 import threading
+from pathlib import Path
 
 
 def _end_with_parent() -> None:
-    """The other end of the pipe closes when the parent ends, however it ends."""
+    """The other end of the pipe closes when the parent ends, however it ends, and then nobody cleans up."""
     sys.stdin.buffer.read()
+    shutil.rmtree(Path.cwd(), ignore_errors=True)
     os.kill(os.getpid(), signal.SIGTERM)
     threading.Timer(5, os._exit, [1]).start()
 
