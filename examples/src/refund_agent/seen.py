@@ -21,7 +21,7 @@ class Seen:
         self._dead_letters: list[str] = []
 
     def questions(self, thread_id: str) -> list[dict[str, Any]]:
-        """The questions that went out on the topic, each once however often it went out."""
+        """The questions that went out on the topic, oldest first, each once however often it went out."""
         return self._announced(thread_id, "wait.created")
 
     def closings(self, thread_id: str) -> list[dict[str, Any]]:
@@ -52,7 +52,8 @@ class Seen:
     def _announced(self, thread_id: str, kind: str) -> list[dict[str, Any]]:
         self._envelopes += map(json.loads, self._drain(self._resources.announcements_queue_url))
         mine = [each for each in self._envelopes if (each["thread_id"], each["type"]) == (thread_id, kind)]
-        return list({each["dedupe_key"]: each for each in mine}.values())
+        once = {each["dedupe_key"]: each for each in mine}
+        return sorted(once.values(), key=lambda each: (each["asked_at"], each["attempt"]))
 
     def _drain(self, queue_url: str) -> list[str]:
         bodies: list[str] = []
