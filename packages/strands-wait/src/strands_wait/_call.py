@@ -1,0 +1,148 @@
+"""One run of one tool call: which answers Strands has for it, and how it parks."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from agent_wait import JSON, WaitError
+from strands import ToolContext
+
+_ATTRIBUTE = "_agent_wait_call"
+
+NOTHING = object()
+"""No answer; None is one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """An ask of one wait as Strands has it.
+
+    Attributes:
+        value: What it parked on.
+        response: What it was answered, or None: Strands' own mark of an open interrupt.
+    """
+
+    value: dict[str, JSON]
+    response: Any
+
+    @property
+    def attempt(self) -> int:
+        """Of the ask."""
+        return cast("dict[str, Any]", self.value["__ask__"])["attempt"]
+
+
+class ToolCall:
+    """A tool call as it runs now. There is one for each `ToolContext`, which is made anew for every run."""
+
+    def __init__(self, context: ToolContext) -> None:
+        self._context = context
+        self._counts: dict[str, int] = {}
+        self._retries: dict[str, list[int]] = {}
+        self._given: list[Any] = []
+
+    def identity(self, question: JSON) -> JSON:
+        """What tells this wait from every other: message, tool-use id, and how many equal waits it had before.
+
+        The id of the message that holds the call is a UUID that is stored with it before any tool runs. A
+        tool-use id is the model server's, and may come again in the next turn.
+        """
+        name = json.dumps(question, sort_keys=True)
+        if retried := self._retries.get(name):
+            number = retried.pop(0)
+        else:
+            number = self._counts.get(name, 0)
+            self._counts[name] = number + 1
+        return [self._message_id(), self._tool_use_id, number]
+
+    def retried(self, question: JSON, number: int) -> None:
+        """Let the next equal wait be a retry of the one with this number."""
+        self._retries.setdefault(json.dumps(question, sort_keys=True), []).append(number)
+
+    def answer(self, fingerprint: str) -> Any:
+        """The newest answer to the wait, or `NOTHING`: also when the question has been asked again since."""
+        newest = max(self._stored(fingerprint), key=lambda stored: stored.attempt, default=None)
+        return NOTHING if newest is None or newest.response is None else newest.response
+
+    def take(self, fingerprint: str) -> Any:
+        """As `answer`, remembering what may be given back in the body's place."""
+        answer = self.answer(fingerprint)
+        if answer is not NOTHING:
+            self._given.append(answer)
+        return answer
+
+    def has_given(self, value: object) -> bool:
+        """Whether a value is an answer that this call has taken, and not one like it."""
+        return any(value is given or value is _inner(given) for given in self._given)
+
+    def park(self, value: dict[str, JSON]) -> Any:
+        """Raise Strands' interrupt on the value, or on what it has stored of this very ask.
+
+        The name makes the interrupt's id, which must differ for every ask.
+        """
+        ask = cast("dict[str, Any]", value["__ask__"])
+        newest = max(self._stored(ask["fingerprint"]), key=lambda stored: stored.attempt, default=None)
+        attempt: int = ask["attempt"]
+        if newest is not None:
+            # An attempt is counted from what is stored: its answer may have been judged otherwise before.
+            attempt = newest.attempt if newest.response is None else newest.attempt + max(attempt - 1, 1)
+        reason: Any = {**value, "__ask__": {**ask, "attempt": attempt}}
+        answer = self._context.interrupt(f"agent_wait:{ask['fingerprint']}:{attempt}", reason=reason)
+        self._given.append(answer)
+        return answer
+
+    @property
+    def _tool_use_id(self) -> str:
+        return self._context.tool_use["toolUseId"]
+
+    def _message_id(self) -> str | None:
+        for message in reversed(cast("list[Any]", self._context.agent.messages)):
+            for block in message["content"]:
+                if "toolUse" in block and block["toolUse"]["toolUseId"] == self._tool_use_id:
+                    return message.get("tracking_id")
+        return None
+
+    def _stored(self, fingerprint: str) -> Iterator[Stored]:
+        for interrupt in interrupts_of(self._context.agent).values():
+            reason: Any = interrupt["reason"]
+            ask: Any = reason.get("__ask__") if isinstance(reason, Mapping) else None
+            if isinstance(ask, Mapping) and cast("Any", ask).get("fingerprint") == fingerprint:
+                yield Stored(value=reason, response=interrupt["response"])
+
+
+def interrupts_of(agent: Any) -> dict[str, dict[str, Any]]:
+    """The agent's interrupts by id, answered ones included."""
+    return interrupt_state(agent)["interrupts"]
+
+
+def interrupt_state(agent: Any) -> dict[str, Any]:
+    """`interrupts`, and whether the agent is `activated`, which it is while it is parked."""
+    return agent.take_snapshot(include=["interrupt_state"]).data["interrupt_state"]
+
+
+def context_in(values: Any) -> ToolContext | None:
+    """The `ToolContext` among a call's arguments."""
+    return next((value for value in values if isinstance(value, ToolContext)), None)
+
+
+def current_call(context: ToolContext | None) -> ToolCall:
+    """The tool call that a context belongs to.
+
+    Raises:
+        WaitError: There is no context.
+    """
+    if context is None:
+        raise WaitError(
+            "a wait needs the ToolContext of a Strands tool: put @tool(context=True) above @wait; a function "
+            "that a tool calls is given the tool's own, tool_context=tool_context"
+        )
+    call: Any = getattr(context, _ATTRIBUTE, None)
+    if not isinstance(call, ToolCall):
+        call = ToolCall(context)
+        setattr(context, _ATTRIBUTE, call)
+    return call
+
+
+def _inner(given: Any) -> Any:
+    inner = given.get("__answer__") if isinstance(given, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]  # of any type
+    return inner.get("answer", NOTHING) if isinstance(inner, dict) else NOTHING  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # of any type
