@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import ssl
 
 _MAX_HEAD = 16384  # bytes before the final status line is complete
-_STATUS_LINE = re.compile(rb"HTTP/\d\.\d (\d{3})(?: .*)?\r?")
+_STATUS_LINE = re.compile(rb"HTTP/\d\.\d ([1-9]\d\d)(?: .*)?\r?")
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 _SWITCHING = 101  # the one interim status that nothing follows
 
@@ -188,6 +188,6 @@ class _Line:
         fan_out([job])
         if job.error is not None:
             raise job.error
-        if not found:
+        if job.abandoned:
             raise TimeoutError
         return found
