@@ -1,5 +1,6 @@
 """Answering and sweeping, on the real table and queue."""
 
+import hashlib
 import json
 import threading
 from collections.abc import Callable
@@ -35,7 +36,7 @@ class Desk:
             question_id,
             {"refund": "o-1"},
             WaitPolicy(timeout=timeout, default=default),
-            fingerprint=f"sha256:{question_id}",
+            fingerprint=f"sha256:{question_id.encode().hex():0>64}",
             asked_at=self.clock.now(),
         )
         publication = publish([question], "t-1", self._announce, clock=self.clock)
