@@ -1,6 +1,5 @@
 """Answering and sweeping, on the real table and queue."""
 
-import hashlib
 import json
 import threading
 from collections.abc import Callable
@@ -140,6 +139,7 @@ def test_at_the_deadline_it_is_too_late_for_a_person(desk: Desk, waited: float, 
 
 
 @pytest.mark.requirement("MALFORMED-EXPIRY-FAILS-OPEN")
+@pytest.mark.odd_envelope("a row whose deadline has been damaged")
 def test_a_deadline_that_cannot_be_read_has_passed(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     question = desk.ask()
     desk.change(question, "expires_at", "not-a-date")
