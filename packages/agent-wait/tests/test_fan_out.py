@@ -156,6 +156,23 @@ def test_where_no_thread_can_be_started_the_job_fails(run: Run, monkeypatch: pyt
     assert job.error.retryable
 
 
+@either
+def test_where_no_thread_can_be_started_any_more_the_job_runs_in_line(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(_: threading.Thread) -> None:
+        raise RuntimeError("can't create new thread at interpreter shutdown")
+
+    here, ran_on = threading.current_thread(), list[threading.Thread]()
+    monkeypatch.setattr(threading.Thread, "start", start)
+    monkeypatch.setattr(threading, "main_thread", lambda: threading.Thread(name="ended"))
+    job = Job(None, lambda _: ran_on.append(threading.current_thread()), budget=LONG)
+    run([job])
+
+    assert ran_on == [here]
+    assert job.error is None
+
+
 def test_an_interrupt_while_waiting_abandons_the_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     class Interrupted(threading.Event):
         def wait(self, timeout: float | None = None) -> bool:
@@ -308,6 +325,21 @@ def test_cancelling_waits_for_coroutines_to_clean_up_and_leaves_threads_to_thems
     assert not stuck.ended.is_set()
 
 
+def test_cancelling_leaves_threads_to_themselves(hang: Hang) -> None:
+    stuck = Job(object(), hang, budget=LONG)
+
+    async def run() -> None:
+        fanning = asyncio.create_task(afan_out([stuck]))
+        await asyncio.sleep(0)
+        fanning.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await fanning
+
+    asyncio.run(run())
+    assert stuck.abandoned
+    assert not stuck.ended.is_set()
+
+
 def test_a_cancellation_does_not_wait_for_a_coroutine_that_ignores_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -330,6 +362,23 @@ def test_a_cancellation_does_not_wait_for_a_coroutine_that_ignores_it(
         release.set()
 
     asyncio.run(run())
+
+
+def test_a_thread_that_comes_back_when_nobody_waits_any_more_disturbs_nobody(hang: Hang) -> None:
+    problems: list[object] = []
+
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, problem: problems.append(problem))
+        before = set(threading.enumerate())
+        await afan_out([Job(object(), hang, budget=SHORT)])
+        (thread,) = set(threading.enumerate()) - before
+        hang.end()
+        thread.join(LONG)
+        await asyncio.sleep(0)  # what the thread has left to the loop is done here
+
+    asyncio.run(run())
+    assert problems == []
 
 
 def test_a_thread_that_comes_back_after_its_loop_was_closed_makes_no_noise(

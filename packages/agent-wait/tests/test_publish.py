@@ -22,6 +22,7 @@ from agent_wait._publish import apublish, make_apublish_interrupts, make_publish
 from agent_wait._question import Question
 from agent_wait._types import JSON, Transition
 
+FINGERPRINT = f"sha256:{7:064}"
 SHORT = 0.02  # seconds that a hang is waited for
 QUESTIONS = [Question(f"q-{n}", {"iban": f"DE0{n}"}) for n in range(1, 4)]
 
@@ -685,7 +686,10 @@ both_twins = pytest.mark.parametrize(
 
 @both_twins
 def test_what_a_run_stopped_on_is_announced(publish_interrupts: Publish) -> None:
-    memory, packed = InMemoryAnnounce(), Question("q-1", {"amount": 7}, asked_at=0.5, fingerprint="sha256:x")
+    memory, packed = (
+        InMemoryAnnounce(),
+        Question("q-1", {"amount": 7}, asked_at=0.5, fingerprint=FINGERPRINT),
+    )
 
     publication = publish_interrupts(
         {"q-1": packed.pack(), "q-2": "bare"},
@@ -697,7 +701,11 @@ def test_what_a_run_stopped_on_is_announced(publish_interrupts: Publish) -> None
     )
 
     first, second = memory.events
-    assert (first.question_id, first.question, first.fingerprint) == ("q-1", {"amount": 7}, "sha256:x")
+    assert (first.question_id, first.question, first.fingerprint) == (
+        "q-1",
+        {"amount": 7},
+        FINGERPRINT,
+    )
     assert first.asked_at == "1970-01-01T00:00:00Z"
     assert (second.question_id, second.question, second.fingerprint) == ("q-2", "bare", None)
     assert second.asked_at == "2025-10-09T08:53:20Z"

@@ -99,6 +99,15 @@ def test_a_receiver_that_does_not_take_the_connection_costs_the_timeout(full_por
     assert failed == "TimeoutError while connecting: not sent"
 
 
+@pytest.mark.requirement("NO-TIMEOUT")
+def test_a_timeout_that_is_over_before_anything_was_done_sends_nothing() -> None:
+    with receiving(answers(200)) as receiver:
+        failed = post(receiver.url(), timeout=1e-9)
+
+    assert failed == "TimeoutError while connecting: not sent"
+    assert receiver.connections == 0
+
+
 def resolved(monkeypatch: pytest.MonkeyPatch, look_up: Callable[[], list[tuple[str, int]]]) -> None:
     """What names stand for from now on."""
     numeric = socket.getaddrinfo
@@ -190,8 +199,9 @@ def test_what_is_no_answer_is_a_failure_that_quotes_nothing(said: bytes, failed:
     assert post_to(says(first=said)) == f"{failed} {WAITING}"
 
 
-def test_a_receiver_that_closes_at_once_is_a_failure() -> None:
+def test_a_receiver_that_breaks_off_is_a_failure() -> None:
     def rude(receiver: Receiver, connection: Connection) -> None:
+        connection.recv(1)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # with a reset
 
     failed = post_to(rude)

@@ -257,12 +257,8 @@ def _one_of(errors: Sequence[Exception]) -> Exception | None:
 
 def _is_faster(kind: type, method: str) -> bool:
     """Whether the class overrides `method` no further up than `deliver`, which it must agree with."""
-    for base in kind.__mro__:
-        if method in vars(base):
-            return base is not BaseAnnounce
-        if "deliver" in vars(base):
-            break
-    return False
+    first = next(base for base in kind.__mro__ if not vars(base).keys().isdisjoint((method, "deliver")))
+    return method in vars(first) and first is not BaseAnnounce
 
 
 def _announces(value: object) -> bool:

@@ -86,7 +86,7 @@ class _Line:
 
     def __init__(self, deadline: float) -> None:
         self._deadline = deadline
-        self._socket: socket.socket | None = None
+        self._sockets: list[socket.socket] = []
         self._stage = "looking up the host: not sent"
 
     def connect(self, target: Target) -> None:
@@ -97,11 +97,10 @@ class _Line:
             # One address that swallows everything leaves time for the others.
             share = self._left() / (len(addresses) - index)
             try:
-                self._socket = socket.socket(family, kind, protocol)
-                self._socket.settimeout(share)
-                self._socket.connect(address)
+                self._sockets.append(socket.socket(family, kind, protocol))
+                self._sockets[-1].settimeout(share)
+                self._sockets[-1].connect(address)
             except OSError as error:
-                self.close()
                 failed = error
             else:
                 return
@@ -109,9 +108,9 @@ class _Line:
 
     def secure(self, context: "ssl.SSLContext", host: str) -> None:
         self._stage = "in the TLS handshake: not sent"
-        secured = context.wrap_socket(self._open(), server_hostname=host, do_handshake_on_connect=False)
-        self._socket = secured
-        self._open()
+        secured = context.wrap_socket(self._socket(), server_hostname=host, do_handshake_on_connect=False)
+        self._sockets.append(secured)
+        secured.settimeout(self._left())
         secured.do_handshake()
 
     def send(self, request: bytes) -> bool:
@@ -120,7 +119,7 @@ class _Line:
         left = memoryview(request)
         while left:
             try:
-                left = left[self._open().send(left) :]
+                left = left[self._socket().send(left) :]
             except TimeoutError:
                 raise
             except OSError:
@@ -145,7 +144,7 @@ class _Line:
                     continue
             if total > _MAX_HEAD:
                 raise _NoAnswerError("too long a head")
-            received = self._open().recv(4096)
+            received = self._socket().recv(4096)
             if not received:
                 raise _NoAnswerError("connection closed")
             head += received
@@ -160,16 +159,13 @@ class _Line:
         return AnnounceError(f"{what} while {self._stage}", retryable=retryable)
 
     def close(self) -> None:
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
+        for one in self._sockets:
+            one.close()
 
-    def _open(self) -> socket.socket:
+    def _socket(self) -> socket.socket:
         """The socket, with what is left as its timeout."""
-        if self._socket is None:
-            raise _NoAnswerError("connection closed")
-        self._socket.settimeout(self._left())
-        return self._socket
+        self._sockets[-1].settimeout(self._left())
+        return self._sockets[-1]
 
     def _left(self) -> float:
         left = self._deadline - time.monotonic()

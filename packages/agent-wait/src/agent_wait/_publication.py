@@ -65,6 +65,6 @@ class Publication(Sequence[WaitEnvelope]):
         """
         if self.failures:
             raise AnnounceFailed(
-                f"{len(self.failures)} of {len(self)} announcements failed",
+                f"{len(self.failures)} announcements of {len(self)} envelopes failed",
                 [failure.error for failure in self.failures],
             )
