@@ -28,6 +28,7 @@ def test_a_tag_cannot_take_the_place_of_our_own(make_envelope: Make) -> None:
 
 
 @pytest.mark.requirement("ATTR-EMPTY")
+@pytest.mark.odd_envelope("what a caller without types may build")
 def test_an_empty_value_is_in_the_body_only(make_envelope: Make) -> None:
     tags: dict[str, Any] = {"team": "", "x": None, "ok": "1"}
 

@@ -49,6 +49,7 @@ def test_a_closed_question_has_the_time_it_was_closed(make_envelope: Make, clien
     assert "TraceHeader" not in entry
 
 
+@pytest.mark.odd_envelope("built by hand")
 def test_a_time_that_is_none_is_left_to_eventbridge(make_envelope: Make, client: Any) -> None:
     EventBridgeAnnounce("bus", client=client).deliver(make_envelope(asked_at="yesterday"), "created")
 

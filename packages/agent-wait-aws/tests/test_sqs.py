@@ -51,6 +51,7 @@ def test_ids_that_sqs_would_not_take_are_hashed(make_envelope: Make, client: Any
 
 
 @pytest.mark.requirement("GROUP-ID-CHARSET")
+@pytest.mark.odd_envelope("publish refuses it sooner")
 def test_an_empty_thread_id_is_a_failure_that_says_so(make_envelope: Make, client: Any) -> None:
     announcer = SqsAnnounce(FIFO, client=client)
 
