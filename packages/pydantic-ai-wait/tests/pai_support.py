@@ -36,7 +36,7 @@ class Script:
         if isinstance(turn, str):
             return ModelResponse(parts=[TextPart(turn)])
         return ModelResponse(
-            parts=[ToolCallPart(name, dict(args), tool_call_id=id) for name, id, args in turn]
+            parts=[ToolCallPart(name, dict(args), tool_call_id=call) for name, call, args in turn]
         )
 
 
@@ -72,7 +72,7 @@ class MemoryStore:
 
 
 def questions_in(result: Any) -> list[Question]:
-    return [Question.unpack(id, value) for id, value in PydanticAIFramework().interrupts_in(result)]
+    return [Question.unpack(*found) for found in PydanticAIFramework().interrupts_in(result)]
 
 
 def returns_in(messages: Sequence[ModelMessage]) -> dict[str, Any]:

@@ -203,32 +203,27 @@ def test_every_way_to_register_a_tool_takes_a_wait(
     registered: Callable[..., dict[str, Any]], is_async: bool, has_context: bool
 ) -> None:
     ran: Ran = []
-    if is_async and has_context:
 
-        @wait
-        async def act(context: Ctx, amount: int) -> str:
-            ran.append(amount)
-            return "ok"
-    elif is_async:
+    async def awaited_with(context: Ctx, amount: int) -> str:
+        ran.append(amount)
+        return "ok"
 
-        @wait
-        async def act(amount: int) -> str:
-            ran.append(amount)
-            return "ok"
-    elif has_context:
+    async def awaited(amount: int) -> str:
+        ran.append(amount)
+        return "ok"
 
-        @wait
-        def act(context: Ctx, amount: int) -> str:
-            ran.append(amount)
-            return "ok"
-    else:
+    def plain_with(context: Ctx, amount: int) -> str:
+        ran.append(amount)
+        return "ok"
 
-        @wait
-        def act(amount: int) -> str:
-            ran.append(amount)
-            return "ok"
+    def plain(amount: int) -> str:
+        ran.append(amount)
+        return "ok"
 
-    agent = registered(act)["agent"]
+    with_context, without = (awaited_with, awaited) if is_async else (plain_with, plain)
+    act: Any = with_context if has_context else without
+    act.__name__ = "act"
+    agent = registered(wait(act))["agent"]
     parked = agent.run_sync("hi")
     assert ran == []
     assert _schema(agent, "act")["properties"].keys() == {"amount"}
@@ -693,11 +688,12 @@ def test_mode_async_announces_under_the_thread_of_the_run_and_goes_on() -> None:
     class Deps:
         thread_id = "from-deps"
 
-    for options, thread in (
+    runs: list[tuple[dict[str, Any], str]] = [
         ({"conversation_id": "t-1"}, "t-1"),
         ({"deps": {"thread_id": "mapping"}}, "mapping"),
         ({"deps": Deps()}, "from-deps"),
-    ):
+    ]
+    for options, thread in runs:
         agent = make_agent([act], [("act", "c1", {"amount": 3})], "done")
         assert agent.run_sync("hi", **options).output == "done"
         assert announced.last.thread_id == thread

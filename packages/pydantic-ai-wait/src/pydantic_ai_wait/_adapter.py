@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agent_wait import JSON, Clock, Question, QuestionClosed, SystemClock, Taken, ThreadState
-from agent_wait._identity import ask_id  # pyright: ignore[reportPrivateUsage]  # for adapters
+from agent_wait._identity import ask_id
 from pydantic_ai import DeferredToolRequests, DeferredToolResults
 from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.run import AgentRunResult
@@ -16,6 +16,7 @@ from pydantic_ai_wait._deferred import combine, questions_of, unusable
 from pydantic_ai_wait._row import Row, Store
 
 _STARTS = "agent_wait_starts"
+_GIVEN_AT = "given_at"
 _KEPT = ("thread_id", "question_id", "ask_id", "fingerprint", "answer", "answered_by")
 
 
@@ -127,7 +128,7 @@ class PydanticAIAdapter:
         """What `invoke` takes to give the message's answer to the question."""
         del taken
         kept = {name: message[name] for name in _KEPT if message.get(name) is not None or name == "answer"}
-        return _Resume({**kept, "at": self._clock.now()}, question)
+        return _Resume({**kept, _GIVEN_AT: self._clock.now()}, question)
 
     def continue_value(self) -> Any:
         """What `invoke` takes to run once more with the answers that a run failed on."""
@@ -151,7 +152,12 @@ class PydanticAIAdapter:
         if not isinstance(value, _Resume | _Continue):
             return _Plan(row, True, {**arguments, "user_prompt": value})
         inbox = _inbox(value, row, thread_id)
-        answers = combine(inbox, row.requests or DeferredToolRequests(), row.history, at=self._clock.now())
+        answers = combine(
+            inbox,
+            row.requests or DeferredToolRequests(),
+            row.history,
+            given_at=lambda message: message[_GIVEN_AT],
+        )
         row = replace(row, inbox=tuple(inbox), failed=not answers.missing)
         return _Plan(row, not answers.missing, {**arguments, "deferred_tool_results": answers.results})
 
@@ -162,11 +168,11 @@ def _inbox(value: _Resume | _Continue, row: Row, thread_id: str) -> list[Mapping
         if not row.inbox:
             raise QuestionClosed("there is nothing to go on with")
         return list(row.inbox)
-    id = value.question.id
-    stands = questions_of(row.requests, row.history).get(id) if row.requests else None
-    if stands is None or ask_id(thread_id, stands) != ask_id(thread_id, value.question):
+    asked = value.question
+    stands = questions_of(row.requests, row.history).get(asked.id) if row.requests else None
+    if stands is None or ask_id(thread_id, stands) != ask_id(thread_id, asked):
         raise QuestionClosed("the question is no longer open")
-    others = [message for message in row.inbox if message["question_id"] != id]
+    others = [message for message in row.inbox if message["question_id"] != asked.id]
     if len(others) < len(row.inbox) and not row.failed:
         raise QuestionClosed("the question has been answered")
     return [*others, value.message]
@@ -188,13 +194,13 @@ def _state(row: Row | None) -> ThreadState:
     kept = {} if row.failed else answered
     return ThreadState(
         known=True,
-        pending=tuple(question for id, question in questions.items() if id not in kept),
+        pending=tuple(question for question in questions.values() if question.id not in kept),
         starts=row.starts,
-        kept=tuple(question for id, question in questions.items() if id in kept),
+        kept=tuple(question for question in questions.values() if question.id in kept),
         taken={
-            id: Taken(answer=message["answer"], resume_id=id)
-            for id, message in answered.items()
-            if row.failed and id in questions
+            name: Taken(answer=message["answer"], resume_id=name)
+            for name, message in answered.items()
+            if row.failed and name in questions
         },
     )
 

@@ -104,9 +104,9 @@ class ToolCall:
         return ApprovalRequired(metadata={KEY: written.to_json()})
 
     def _is_approved_by_the_host(self, fingerprint: str) -> bool:
-        """Whether an approval without an answer of ours is for this wait: it serves one, the open one.
+        """Whether an approval without an answer of ours is for this wait. It serves one, the open one.
 
-        With `override_args` the call is no longer the one that was asked about, and then the first serves.
+        With `override_args` the call is no longer the one that was asked about: then the first wait is.
         """
         record = self._record
         if self._taken.keys() - (record.given.keys() if record else set()):
@@ -130,8 +130,8 @@ def current_call(context: RunContext[Any] | None) -> ToolCall:
     """
     if context is None or context.tool_call_id is None:
         raise WaitError(
-            "a wait needs a tool call of Pydantic AI around it: register the function with @agent.tool, "
-            "Agent(tools=[...]) or a toolset; a function that a tool calls is given the tool's RunContext first"
+            "a wait needs a tool call of Pydantic AI around it: register the function with "
+            "@agent.tool, Agent(tools=[...]) or a toolset; what a tool calls is given the tool's RunContext first"
         )
     call: Any = getattr(context, _ATTRIBUTE, None)
     if not isinstance(call, ToolCall):

@@ -1,13 +1,13 @@
 """From a host's messages to what resumes a run with them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from agent_wait import JSON, Clock, Question, SystemClock, wrap_answer
-from agent_wait._answer import judge  # pyright: ignore[reportPrivateUsage]  # for adapters
-from agent_wait._canonical import encode, to_plain  # pyright: ignore[reportPrivateUsage]  # for adapters
-from agent_wait._identity import ask_id  # pyright: ignore[reportPrivateUsage]  # for adapters
+from agent_wait._answer import judge
+from agent_wait._canonical import encode, to_plain
+from agent_wait._identity import ask_id
 from pydantic_ai import DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied, ToolReturn
 from pydantic_ai.messages import ModelMessage, ToolCallPart
 
@@ -59,11 +59,12 @@ def deferred_results(
     if asked is None and not told:
         raise TypeError("the run stopped on nothing")
     known = told if history is None else list(history)
+    now = (clock or SystemClock()).now()
     return combine(
         [messages] if isinstance(messages, Mapping) else messages,
         asked or DeferredToolRequests(),
         known,
-        at=(clock or SystemClock()).now(),
+        given_at=lambda _: now,
     )
 
 
@@ -72,28 +73,28 @@ def combine(
     requests: DeferredToolRequests,
     history: Sequence[ModelMessage],
     *,
-    at: float,
+    given_at: Callable[[Mapping[str, Any]], float],
 ) -> Deferred:
-    """As `deferred_results`, from parts."""
+    """As `deferred_results`, from parts; `given_at` tells when a message came."""
     questions = questions_of(requests, history)
     parts = {part.tool_call_id: part for part in (*requests.approvals, *requests.calls)}
     results, ignored = DeferredToolResults(), list[Mapping[str, Any]]()
     answered: set[str] = set()
     for message in messages:
-        id = message.get("question_id")
-        question = questions.get(id) if isinstance(id, str) else None
+        question = questions.get(str(message.get("question_id")))
         if question is None or question.id in answered or not answers(message, question):
             ignored.append(message)
             continue
         answered.add(question.id)
-        _put(results, message, question, parts[question.id], requests, history, at)
-    open_ones = [*questions, *(id for id in open_calls(history) if id not in questions)]
-    return Deferred(results, [id for id in open_ones if id not in answered], ignored)
+        _put(results, message, question, parts[question.id], requests, history, given_at(message))
+    asked = dict.fromkeys((*questions, *open_calls(history)))
+    return Deferred(results, [name for name in asked if name not in answered], ignored)
 
 
 def questions_of(requests: DeferredToolRequests, history: Sequence[ModelMessage]) -> dict[str, Question]:
     """What a run stopped on, by id."""
-    return {id: Question.unpack(id, value) for id, value in parked_values(requests, history).items()}
+    values = parked_values(requests, history)
+    return {name: Question.unpack(name, value) for name, value in values.items()}
 
 
 def answers(message: Mapping[str, Any], question: Question) -> bool:
@@ -127,23 +128,23 @@ def _put(
     history: Sequence[ModelMessage],
     at: float,
 ) -> None:
-    id, answer = question.id, message["answer"]
-    record = record_for(requests, history, id)
-    if any(one.tool_call_id == id for one in requests.calls):
-        results.calls[id] = ToolReturn(return_value=answer)
+    name, answer = question.id, message["answer"]
+    record = record_for(requests, history, name)
+    if any(one.tool_call_id == name for one in requests.calls):
+        results.calls[name] = ToolReturn(return_value=answer)
     elif record is not None:
-        results.approvals[id] = ToolApproved()
-        results.metadata[id] = {KEY: replace(record, reply=wrap_answer(message, at=at)).to_json()}
+        results.approvals[name] = ToolApproved()
+        results.metadata[name] = {KEY: replace(record, reply=wrap_answer(message, at=at)).to_json()}
     elif judge(answer).does == "run":
         edits = judge(answer).detail
         shown = part.args_as_dict()
-        results.approvals[id] = ToolApproved(override_args={**shown, **edits} if edits else None)
-        results.metadata[id] = {"answer": answer, "answered_by": message.get("answered_by")}
+        results.approvals[name] = ToolApproved(override_args={**shown, **edits} if edits else None)
+        results.metadata[name] = {"answer": answer, "answered_by": message.get("answered_by")}
     else:
-        results.approvals[id] = ToolDenied(_reason(answer))
+        results.approvals[name] = ToolDenied(_reason(answer))
 
 
 def _reason(answer: Any) -> str:
     """What the model is told of a denial."""
-    reason = answer.get("reason") if isinstance(answer, Mapping) else answer
+    reason: Any = cast("Mapping[str, Any]", answer).get("reason") if isinstance(answer, Mapping) else answer
     return reason if isinstance(reason, str) and reason else encode(to_plain(answer, lenient=True))

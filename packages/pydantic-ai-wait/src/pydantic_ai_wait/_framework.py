@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ForwardRef, cast
 
 from agent_wait import JSON, Framework, WaitError
-from agent_wait._convert import convert_edits, schema_for  # pyright: ignore[reportPrivateUsage]  # for adapters
+from agent_wait._convert import convert_edits, schema_for
 from pydantic_ai import ApprovalRequired, CallDeferred, RunContext
 
 from pydantic_ai_wait import _results
@@ -123,7 +123,10 @@ class PydanticAIFramework(Framework):
 
 
 def _context(call_args: Mapping[str, Any]) -> RunContext[Any] | None:
-    return next((value for value in call_args.values() if isinstance(value, RunContext)), None)
+    return next(
+        (cast("RunContext[Any]", value) for value in call_args.values() if isinstance(value, RunContext)),
+        None,
+    )
 
 
 def _is_run_context(annotation: Any) -> bool:

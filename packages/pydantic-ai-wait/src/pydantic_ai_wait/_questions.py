@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agent_wait import Question, WaitPolicy
-from agent_wait._canonical import encode, to_plain  # pyright: ignore[reportPrivateUsage]  # for adapters
-from agent_wait._identity import fingerprint  # pyright: ignore[reportPrivateUsage]  # for adapters
+from agent_wait._canonical import encode, to_plain
+from agent_wait._identity import fingerprint
 from pydantic_ai import DeferredToolRequests
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, UserPromptPart
 

@@ -116,7 +116,7 @@ def _read(written: Any) -> Record | None:
     try:
         given = {
             str(name): Given(reply=one["reply"], attempt=int(one["attempt"]))
-            for name, one in (written.get("given") or {}).items()
+            for name, one in cast("dict[str, Any]", written.get("given") or {}).items()
         }
         record = Record(open=written["open"], given=given, reply=written.get("reply", NOTHING))
         return record if isinstance(record.attempt, int) else None  # pyright: ignore[reportUnnecessaryIsInstance]  # read from outside
