@@ -13,7 +13,7 @@ from operator import add
 from typing import Annotated, Any, TypedDict
 
 from agent_wait import current_wait
-from langchain.agents import create_agent
+from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]  # of any saver
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -157,7 +157,7 @@ def _node(desk: Desk, saver: Saver | None) -> Graph:
             "results": [_text(await refund(item[0], Decimal(item[1]))) for item in state.get("items", [])]
         }
 
-    builder = StateGraph(Items)
+    builder: Any = StateGraph(Items)
     builder.add_node("work", work_async if desk.is_async else work)
     builder.add_edge(START, "work")
     return builder.compile(checkpointer=saver)
@@ -175,22 +175,22 @@ def _fan_out(desk: Desk, saver: Saver | None | bool) -> Graph:
     def each(state: Items) -> list[Send]:
         return [Send("one", item) for item in state.get("items", [])]
 
-    builder = StateGraph(Items)
-    builder.add_node("one", one_async if desk.is_async else one)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownMemberType]  # Send gives it an item
+    builder: Any = StateGraph(Items)
+    builder.add_node("one", one_async if desk.is_async else one)
     builder.add_conditional_edges(START, each, ["one"])
     builder.add_edge("one", END)
     return builder.compile(checkpointer=saver)
 
 
 def _subgraph(desk: Desk, saver: Saver | None) -> Graph:
-    builder = StateGraph(Items)
+    builder: Any = StateGraph(Items)
     builder.add_node("inner", _fan_out(desk, None))
     builder.add_edge(START, "inner")
     return builder.compile(checkpointer=saver)
 
 
 def _tool_node(desk: Desk, saver: Saver | None) -> Graph:
-    builder = StateGraph(Chat)
+    builder: Any = StateGraph(Chat)
     builder.add_node("tools", ToolNode([tool(desk.refund_of())]))
     builder.add_edge(START, "tools")
     return builder.compile(checkpointer=saver)
@@ -212,7 +212,8 @@ def _entrypoint(desk: Desk, saver: Saver | None) -> Graph:
     async def work_async(given: Items) -> list[str]:
         return list(await asyncio.gather(*(task(one_async)(item) for item in given.get("items", []))))
 
-    return entrypoint(checkpointer=saver)(work_async if desk.is_async else work)
+    decorate: Any = entrypoint(checkpointer=saver)
+    return decorate(work_async if desk.is_async else work)
 
 
 def _agent(desk: Desk, saver: Saver | None) -> Graph:
@@ -255,7 +256,7 @@ def input_of(shape: str, items: Sequence[Item]) -> Any:
 def results_of(shape: str, result: Any) -> list[str]:
     """What the calls returned, as the graph's result has it, sorted."""
     if shape in ("tool_node", "agent"):
-        found = [str(message.content) for message in result["messages"] if isinstance(message, ToolMessage)]  # pyright: ignore[reportUnknownMemberType]
+        found = [str(message.content) for message in result["messages"] if isinstance(message, ToolMessage)]
     else:
         found = result if shape == "entrypoint" else result["results"]
     return sorted(found)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -50,7 +51,7 @@ def test_among_racing_tools_no_body_runs_on_an_answer_to_another(
 ) -> None:
     for seed in range(10):
         chance = random.Random(seed)
-        desk = Desk(is_async=mode == "async", yields=lambda c=chance: c.randrange(40))
+        desk = Desk(is_async=mode == "async", yields=partial(chance.randrange, 40))
         host = Host(mode == "async", run)
         graph = build("tool_node", desk, InMemorySaver())
         opened = host.start(graph, input_of("tool_node", [("o-1", "1"), ("o-2", "2"), ("o-3", "3")]))

@@ -5,8 +5,11 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
+from typing import Any
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 from lg_host import APPROVE, REJECT, Host, Router, answer_to
 from lg_shapes import OWN_TASKS, SHAPES, Desk, Item, Saver, build, input_of, results_of
 
@@ -40,10 +43,11 @@ def test_answers_in_reverse_order_reach_their_own_calls(
     answers = {"o-1": APPROVE, "o-2": REJECT, "o-3": {"action": "approve", "args": {"amount": "3.01"}}}
     opened = host.start(graph, input_of(shape, ITEMS))
     asked: set[str] = set()
+    result: Any = None
     while opened:
         asked |= {envelope.dedupe_key for envelope in opened}
-        order_id = opened[-1].question["args"]["order_id"]  # pyright: ignore[reportCallIssue, reportArgumentType, reportOptionalSubscript, reportIndexIssue]
-        result = host.send(graph, answer_to(opened[-1], answers[str(order_id)]))
+        question: Any = opened[-1].question
+        result = host.send(graph, answer_to(opened[-1], answers[question["args"]["order_id"]]))
         opened = host.publish(result)
     assert len(asked) == 3
     assert desk.paid == [("o-1", Decimal("10.00")), ("o-3", Decimal("3.01"))]
@@ -56,11 +60,9 @@ def test_answers_in_reverse_order_reach_their_own_calls(
 def test_whatever_the_timing_each_call_gets_its_own_answer(
     shape: str, identical: bool, mode: str, run: Callable[..., object]
 ) -> None:
-    from langgraph.checkpoint.memory import InMemorySaver  # noqa: PLC0415
-
     for seed in range(TIMINGS):
         chance = random.Random(seed)
-        desk = Desk(is_async=mode == "async", yields=lambda: chance.randrange(40))
+        desk = Desk(is_async=mode == "async", yields=partial(chance.randrange, 40))
         graph = build(shape, desk, InMemorySaver())
         host = Host(mode == "async", run)
         items = [("o-1", "10")] * 3 if identical else ITEMS

@@ -38,12 +38,12 @@ INJECTED: list[Any] = [
     ToolRuntime[dict[str, Any], Any],
     MyRuntime,
     Annotated[ToolRuntime, "said"],
-    Optional[ToolRuntime],
+    Optional[ToolRuntime],  # noqa: UP045  # as some write it
     Runtime,
-    Runtime[dict[str, Any]],
+    Runtime[None],
     Runtime[Any] | None,
     RunnableConfig,
-    Optional[RunnableConfig],
+    Optional[RunnableConfig],  # noqa: UP045  # as above
     BaseStore,
     InMemoryStore,
     BaseStore | None,
@@ -59,7 +59,7 @@ INJECTED: list[Any] = [
     Annotated[str, InjectedToolCallId()],
     Annotated[int, Mine],
     Annotated[int, Mine()],
-    Union[Annotated[str, InjectedToolCallId], None],
+    Union[Annotated[str, InjectedToolCallId], None],  # noqa: UP007  # as above
     "ToolRuntime",
     "ToolRuntime[Elsewhere, Any] | None",
     "Annotated[Elsewhere, InjectedState]",
@@ -125,7 +125,7 @@ def added_to(function: Callable[..., Any]) -> inspect.Parameter | None:
 def test_the_runtime_is_asked_for_once() -> None:
     def without(amount: int) -> None: ...
 
-    def has_one(amount: int, rt: ToolRuntime) -> None: ...
+    def has_one(amount: int, rt: ToolRuntime[None, Any]) -> None: ...
 
     def has_one_of_some_kind(amount: int, rt: ToolRuntime[Any, Any] | None = None) -> None: ...
 

@@ -1,4 +1,4 @@
-"""`HumanInTheLoopMiddleware`, and other bare interrupts: published with what they allow, answered as they expect."""
+"""`HumanInTheLoopMiddleware` and other bare interrupts: published with what they allow, and answered so."""
 
 from decimal import Decimal
 from typing import Any, Literal, TypedDict
@@ -149,7 +149,7 @@ def test_per_call_each_tool_call_is_a_question_with_its_own_decisions(
     outcome = router.handle(answer_to(asked["send"], {"type": "reject", "message": "no"}))
     assert ran == ["delete /x"]
     messages: list[Any] = outcome.result["messages"]
-    told = [str(one.content) for one in messages if isinstance(one, ToolMessage)]  # pyright: ignore[reportUnknownMemberType]
+    told = [str(one.content) for one in messages if isinstance(one, ToolMessage)]
     assert any("with reason: no" in text for text in told)
 
 
@@ -171,7 +171,7 @@ def asking(saver: Saver, schema: Any) -> Graph:
     def work(_: Log) -> Log:
         return {"got": repr(interrupt("how much?", response_schema=schema))}
 
-    builder = StateGraph(Log)
+    builder: Any = StateGraph(Log)
     builder.add_node("work", work)
     builder.add_edge(START, "work")
     return builder.compile(checkpointer=saver)
@@ -213,7 +213,7 @@ def test_a_bare_interrupt_of_any_value_is_published(mode: str, saver: Saver, hos
         interrupt({"amount": Decimal("1.50"), "tags": {"b", "a"}, 7: "seven"})
         return {}
 
-    builder = StateGraph(Log)
+    builder: Any = StateGraph(Log)
     builder.add_node("work", work)
     builder.add_edge(START, "work")
     router = Router.of(host, builder.compile(checkpointer=saver))

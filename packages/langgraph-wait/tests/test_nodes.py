@@ -1,4 +1,4 @@
-"""Waits in nodes and entrypoints: in step with LangGraph's own interrupts, retries, flips, and raw resumes."""
+"""Waits in nodes and entrypoints: beside bare interrupts, over retries and flips, on raw resumes."""
 
 import asyncio
 import contextvars
@@ -26,7 +26,7 @@ class Log(TypedDict, total=False):
 
 
 def one_node(work: Callable[..., Any], saver: Saver | None, *, cache: Any = None, **options: Any) -> Graph:
-    builder = StateGraph(Log)
+    builder: Any = StateGraph(Log)
     builder.add_node("work", work, **options)
     builder.add_edge(START, "work")
     return builder.compile(checkpointer=saver, cache=cache)
@@ -68,6 +68,7 @@ def test_three_equal_calls_in_one_node_are_three_questions(mode: str, saver: Sav
     graph = one_node(lambda _: {"got": [pay(5), pay(5), pay(5)]}, saver)
     opened = host.start(graph, BEGIN)
     fingerprints: list[str | None] = []
+    result: Any = None
     answers = iter([REJECT, APPROVE, {"action": "approve", "args": {"amount": 3}}])
     while opened:
         fingerprints.append(opened[0].fingerprint)
@@ -123,10 +124,14 @@ def test_an_answer_that_was_given_is_honoured_when_the_predicate_flips(
 def test_a_question_that_is_no_longer_asked_gives_its_answer_to_no_other(
     mode: str, saver: Saver, host: Host
 ) -> None:
-    asks, first = [True], wait(question=lambda amount: {"old": amount})(lambda amount: "never")
+    asks = [True]
+
+    @wait
+    def first(amount: int) -> str:
+        return "never"
 
     def work(_: Log) -> Log:
-        return {"got": [first(amount=1) if asks[0] else "skipped", pay(2)]}
+        return {"got": [first(1) if asks[0] else "skipped", pay(2)]}
 
     graph = one_node(work, saver)
     [asked] = host.start(graph, BEGIN)
@@ -210,6 +215,7 @@ def test_a_wait_within_an_approved_body_is_a_question_of_its_own(mode: str, save
     graph = one_node(lambda _: {"got": [outer(1), outer(1)]}, saver)
     opened = host.start(graph, BEGIN)
     functions: list[Any] = []
+    result: Any = None
     while opened:
         assert opened[0].source is not None
         functions.append(opened[0].source["function"])
@@ -420,9 +426,9 @@ def test_what_is_parked_is_plain_json(saver: Saver, host: Host) -> None:
 
 def _is_plain(value: Any) -> bool:
     if type(value) is dict:
-        return all(type(key) is str and _is_plain(item) for key, item in value.items())  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return all(type(key) is str and _is_plain(item) for key, item in value.items())  # pyright: ignore[reportUnknownVariableType]
     if type(value) is list:
-        return all(map(_is_plain, value))  # pyright: ignore[reportUnknownArgumentType]
+        return all(map(_is_plain, value))
     return value is None or type(value) in (str, int, float, bool)
 
 

@@ -47,10 +47,10 @@ def test_every_way_to_run_tells_of_the_same_question() -> None:
         "output_keys": graph.invoke(None, config_of(), output_keys="results"),
         "get_state": graph.get_state(config_of()),
         "its interrupts": graph.get_state(config_of()).interrupts,
-        "batch": graph.batch([None], config_of()),  # pyright: ignore[reportArgumentType]  # None goes on
-        "batch_as_completed": list(graph.batch_as_completed([None], config_of())),  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownArgumentType]
+        "batch": graph.batch([None], config_of()),
+        "batch_as_completed": list(graph.batch_as_completed([None], config_of())),
     }
-    assert {name: ids(result) for name, result in again.items()} == dict.fromkeys(again, [expected])
+    assert {name: ids(result) for name, result in again.items()} == {name: [expected] for name in again}
 
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
@@ -122,8 +122,8 @@ def test_the_events_of_langchain_tell_of_the_question() -> None:
 
 @pytest.mark.requirement("INTERRUPT-FIELDS-MOVED")
 def test_plain_dicts_of_a_remote_graph_make_the_same_envelope() -> None:
-    value = {"function": "f", "args": {}}
-    made = [Interrupt(value, "ab" * 16), {"id": "ab" * 16, "value": value}]
+    value: Any = {"function": "f", "args": {}}
+    made: list[Any] = [Interrupt(value, "ab" * 16), {"id": "ab" * 16, "value": value}]
     envelopes: list[dict[str, Any]] = []
     for one in made:
         announced = InMemoryAnnounce()
@@ -157,7 +157,7 @@ def test_a_static_breakpoint_stops_on_no_question() -> None:
     class Log(TypedDict, total=False):
         done: str
 
-    builder = StateGraph(Log)
+    builder: Any = StateGraph(Log)
     builder.add_node("n", lambda _: {})
     builder.add_edge(START, "n")
     graph = builder.compile(checkpointer=InMemorySaver(), interrupt_before=["n"])

@@ -9,7 +9,9 @@ from typing import Any, TypedDict
 import pytest
 from agent_wait import FakeClock, Question, QuestionClosed
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.config import get_config
 from langgraph.graph import START, StateGraph
+from langgraph.runtime import get_runtime
 from langgraph.types import interrupt
 from langgraph_wait import LangGraphAdapter, LangGraphFramework, ask, wait
 from lg_host import APPROVE, REJECT, THREAD, Host, Router, answer_to
@@ -25,8 +27,14 @@ class Log(TypedDict, total=False):
     done: str
 
 
+class Context(TypedDict):
+    """A runtime context."""
+
+    user: str
+
+
 def one_node(work: Callable[[Log], Any], saver: Saver | None, **options: Any) -> Graph:
-    builder = StateGraph(Log)
+    builder: Any = StateGraph(Log)
     builder.add_node("work", work)
     builder.add_edge(START, "work")
     return builder.compile(checkpointer=saver, **options)
@@ -219,7 +227,7 @@ def test_a_branch_that_died_is_taken_up_beside_one_that_is_parked(
         worked.append("done")
         return {}
 
-    builder = StateGraph(Log)
+    builder: Any = StateGraph(Log)
     builder.add_node("asks", asks)
     builder.add_node("works", works)
     builder.add_edge(START, "asks")
@@ -278,13 +286,13 @@ def test_a_thread_at_a_static_breakpoint_never_goes_on_by_itself(
     where: str, mode: str, saver: Saver, host: Host
 ) -> None:
     ran: list[str] = []
-    builder = StateGraph(Log)
+    builder: Any = StateGraph(Log)
     builder.add_node("a", lambda _: ran.append("a") or {})
     builder.add_node("b", lambda _: ran.append("b") or {})
     builder.add_edge(START, "a")
     builder.add_edge("a", "b")
     stop = {where: ["b" if where == "interrupt_before" else "a"]}
-    graph = builder.compile(checkpointer=saver, **stop)  # pyright: ignore[reportArgumentType]
+    graph = builder.compile(checkpointer=saver, **stop)
     router = Router.of(host, graph)
     assert router.start({"done": ""}).kind == "started"
     assert host.announced.events == []
@@ -318,7 +326,7 @@ def test_a_process_that_died_at_a_node_before_any_breakpoint_is_continued(saver:
         ran.append("first")
         return {}
 
-    builder = StateGraph(Log)
+    builder: Any = StateGraph(Log)
     builder.add_node("first", first)
     builder.add_node("last", lambda _: ran.append("last") or {})
     builder.add_edge(START, "first")
@@ -366,11 +374,9 @@ def test_an_answer_that_another_process_was_faster_with_runs_nothing(
     message = answer_to(asked, APPROVE)
     value = adapter.resume_value(message, Question(asked.question_id, None, fingerprint=asked.fingerprint))
     host.send(graph, message)
+    config = adapter.config_for(THREAD)
     with pytest.raises(QuestionClosed):
-        if mode == "async":
-            run(adapter.ainvoke(value, adapter.config_for(THREAD)))
-        else:
-            adapter.invoke(value, adapter.config_for(THREAD))
+        run(adapter.ainvoke(value, config)) if mode == "async" else adapter.invoke(value, config)
     assert len(desk.bodies) == 1
 
 
@@ -453,17 +459,14 @@ def test_a_bare_interrupt_is_dated_the_same_on_every_look(mode: str, saver: Save
 
 
 def test_config_durability_and_context_reach_the_run(mode: str, saver: Saver, host: Host) -> None:
-    from langgraph.config import get_config  # noqa: PLC0415
-    from langgraph.runtime import get_runtime  # noqa: PLC0415
-
     seen: list[Any] = []
 
     def work(_: Log) -> Log:
         configurable = get_config()["configurable"]  # pyright: ignore[reportTypedDictNotRequiredAccess]
-        seen.append((configurable["tenant"], get_runtime(dict).context))
+        seen.append((configurable["tenant"], get_runtime().context))
         return {}
 
-    builder = StateGraph(Log, context_schema=dict)
+    builder: Any = StateGraph(Log, context_schema=Context)
     builder.add_node("work", work)
     builder.add_edge(START, "work")
     graph = builder.compile(checkpointer=saver)

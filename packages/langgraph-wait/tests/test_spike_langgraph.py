@@ -30,7 +30,7 @@ class Log(TypedDict, total=False):
 
 
 def one_node(work: Any, saver: Saver | None = None, *, cache: Any = None, **options: Any) -> Graph:
-    builder = StateGraph(Log)
+    builder: Any = StateGraph(Log)
     builder.add_node("work", work, **options)
     builder.add_edge(START, "work")
     return builder.compile(checkpointer=saver or InMemorySaver(), cache=cache)
@@ -64,7 +64,7 @@ def test_plain_interrupts_of_one_tool_node_are_answered_by_call_order() -> None:
                 second_was_there.set()
 
     calls: Any = [{"name": "asks", "args": {"name": name}, "id": name} for name in ("one", "two")]
-    builder = StateGraph(Chat)
+    builder: Any = StateGraph(Chat)
     builder.add_node("tools", ToolNode([asks]))
     builder.add_edge(START, "tools")
     graph = builder.compile(checkpointer=InMemorySaver())
@@ -100,11 +100,11 @@ def test_a_value_without_an_id_answers_the_next_question_too() -> None:
 
 
 def test_a_value_without_an_id_may_serve_a_wait_of_a_subgraphs_next_node() -> None:
-    # https://github.com/langchain-ai/langgraph/issues/8837, where the value is kept above the subgraph: what was
-    # taken cannot be told from what is fresh. `resume_command` never sends such a value.
+    # https://github.com/langchain-ai/langgraph/issues/8837: the value is kept above the subgraph, where one that
+    # was taken cannot be told from a fresh one. `resume_command` never sends such a value.
     ran: list[int] = []
-    pay = wait(lambda amount: ran.append(amount))
-    inner = StateGraph(Log)
+    pay = wait(ran.append)
+    inner: Any = StateGraph(Log)
     inner.add_node("a", lambda _: {"got": [pay(1)]})
     inner.add_node("b", lambda _: {"got": [pay(2)]})
     inner.add_edge(START, "a")

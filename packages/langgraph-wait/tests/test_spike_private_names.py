@@ -1,7 +1,7 @@
-"""The private names of LangGraph that keyed answers lean on. A release that moves one fails here, and only here.
+"""The private names of LangGraph that keyed answers lean on: a release that moves one fails here.
 
-There is no public way to a task's answers; https://github.com/langchain-ai/langgraph/issues/6533 asks for answers
-that are routed by more than call order.
+There is no public way to a task's answers, and LangGraph routes them by call order alone
+(https://github.com/langchain-ai/langgraph/issues/6533).
 """
 
 import inspect
@@ -28,7 +28,7 @@ class Log(TypedDict, total=False):
 
 
 def one_node(work: Any, *, cache: Any = None, **options: Any) -> Graph:
-    builder = StateGraph(Log)
+    builder: Any = StateGraph(Log)
     builder.add_node("work", work, **options)
     builder.add_edge(START, "work")
     return builder.compile(checkpointer=InMemorySaver(), cache=cache)
@@ -97,7 +97,7 @@ def test_the_tools_of_one_tool_node_share_their_answers() -> None:
         return ""
 
     calls: Any = [{"name": "look", "args": {"number": n}, "id": f"call_{n}"} for n in range(2)]
-    builder = StateGraph(Chat)
+    builder: Any = StateGraph(Chat)
     builder.add_node("tools", ToolNode([look]))
     builder.add_edge(START, "tools")
     builder.compile(checkpointer=InMemorySaver()).invoke(
@@ -157,7 +157,7 @@ def test_what_has_no_checkpointer_can_be_seen() -> None:
         seen.append(private.has_checkpointer(configurable()))
         return {}
 
-    builder = StateGraph(Log)
+    builder: Any = StateGraph(Log)
     builder.add_node("work", work)
     builder.add_edge(START, "work")
     builder.compile().invoke({})

@@ -16,8 +16,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_config
 from langgraph.graph import START, StateGraph
 from langgraph.prebuilt import ToolNode
+from langgraph.runtime import Runtime
 from langgraph.store.memory import InMemoryStore
-from langgraph.types import Command
+from langgraph.types import Command, StreamWriter
 from langgraph_wait import LangGraphFramework, wait
 from lg_host import APPROVE, REJECT, Host, Router, answer_to
 from lg_shapes import Chat, Desk, Saver, agent, build, input_of, tool_calls
@@ -34,13 +35,13 @@ class Secretive(AgentState[Any]):
     secret: str
 
 
-def call(name: str, number: int = 0, **args: Any) -> AIMessage:
-    return AIMessage("", tool_calls=[{"name": name, "args": args, "id": f"call_{number}"}])
+def call(name: str, **args: Any) -> AIMessage:
+    return AIMessage("", tool_calls=[{"name": name, "args": args, "id": "call_0"}])
 
 
 def told(result: Any) -> list[str]:
     """What the model was told by its tools."""
-    return [str(one.content) for one in result["messages"] if isinstance(one, ToolMessage)]  # pyright: ignore[reportUnknownMemberType]
+    return [str(one.content) for one in result["messages"] if isinstance(one, ToolMessage)]
 
 
 def seen_by_model(one: BaseTool) -> set[str]:
@@ -58,7 +59,7 @@ def test_whatever_langgraph_injects_arrives_and_is_neither_published_nor_edited(
     @wait
     def refund(
         amount: int,
-        runtime: ToolRuntime,
+        runtime: ToolRuntime[Any, Any],
         state: Annotated[dict[str, Any], InjectedState],
         secret: Annotated[str, InjectedState("secret")],
         store: Annotated[Any, InjectedStore()],
@@ -133,7 +134,7 @@ def test_a_forged_runtime_is_ignored_where_nothing_injects_one() -> None:
         forged: Any = {"agent_wait_runtime": {"tool_call_id": "forged"}}
         return {"messages": [AIMessage(refund(5, **forged))]}
 
-    builder = StateGraph(Chat)
+    builder: Any = StateGraph(Chat)
     builder.add_node("work", work)
     builder.add_edge(START, "work")
     host = Host(is_async=False, run=lambda _: None)
@@ -224,7 +225,7 @@ def test_a_plain_tool_beside_a_waiting_one_runs_again_only_where_they_share_a_ta
     if own_task:
         graph, given = agent([charge, refund], [both], saver), GO
     else:
-        builder = StateGraph(Chat)
+        builder: Any = StateGraph(Chat)
         builder.add_node("tools", ToolNode([charge, refund]))
         builder.add_edge(START, "tools")
         graph, given = builder.compile(checkpointer=saver), {"messages": [both]}
@@ -353,9 +354,6 @@ def test_the_cure_of_the_warning_is_an_agent(
 
 
 def test_a_node_gets_what_langgraph_gives_nodes(mode: str, saver: Saver, host: Host) -> None:
-    from langgraph.runtime import Runtime
-    from langgraph.types import StreamWriter
-
     arrived: dict[str, Any] = {}
 
     @wait(question=lambda state: {"messages": len(state["messages"])})
@@ -370,7 +368,7 @@ def test_a_node_gets_what_langgraph_gives_nodes(mode: str, saver: Saver, host: H
         arrived.update(locals())
         return {"messages": [AIMessage("done")]}
 
-    builder = StateGraph(Chat)
+    builder: Any = StateGraph(Chat)
     builder.add_node("work", work)
     builder.add_edge(START, "work")
     graph = builder.compile(checkpointer=saver, store=InMemoryStore())
