@@ -13,7 +13,7 @@ from agent_wait import _fan_out
 from agent_wait._errors import AnnounceError
 from agent_wait._fan_out import MAX_ABANDONED, Job, afan_out, fan_out
 
-SHORT = 0.02  # seconds that a hang is waited for
+SHORT = 0.25  # seconds that a hang is waited for
 LONG = 50.0  # less than a test may take, more than one ever needs
 
 

@@ -212,7 +212,7 @@ def test_a_repeat_after_a_timeout_has_the_same_key() -> None:
         hangs(receiver, connection)
 
     with receiving(stalls_once) as receiver:
-        webhook = WebhookAnnounce(receiver.url(), headers={"Idempotency-Key": "mine"}, timeout=0.1)
+        webhook = WebhookAnnounce(receiver.url(), headers={"Idempotency-Key": "mine"}, timeout=0.25)
         first = publish([question], "t-1", webhook)
         second = publish([question], "t-1", WebhookAnnounce(receiver.url()))
 
@@ -241,6 +241,7 @@ def test_no_id_makes_a_header_and_two_ids_never_share_a_key(odd: str, receiver: 
     assert receiver.bodies() == [first.to_dict(), second.to_dict()]
 
 
+@pytest.mark.odd_envelope("built by hand")
 def test_the_envelope_s_own_type_makes_no_header_either() -> None:
     forged = replace(ENVELOPE)
     object.__setattr__(forged, "type", "wait.created\r\nX-Evil: 1")  # it is frozen

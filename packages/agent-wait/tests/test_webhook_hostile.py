@@ -19,7 +19,7 @@ from certificates import Authority
 from receiver import LONG, Connection, Receiver, answers, hangs, over_tls, receiving, says
 
 ENVELOPE = envelope_for(Question("q-1", {"iban": "DE02"}), "t-1")
-SHORT = 0.15  # seconds that a post may take
+SHORT = 0.25  # seconds that a post may take
 WAITING = "while waiting for the answer: unknown, may have arrived"
 OK = b"HTTP/1.1 200 OK\r\n\r\n"
 
@@ -143,7 +143,7 @@ def test_a_host_of_several_addresses_is_reached_through_the_one_that_works(
         addresses = [unused.getsockname(), ("127.0.0.1", full_port), ("127.0.0.1", receiver.port)]
         resolved(monkeypatch, lambda: addresses)
 
-        assert post("http://example.invalid/", timeout=0.6) is None
+        assert post("http://example.invalid/", timeout=1.5) is None
         assert receiver.connections == 1
 
 
@@ -334,7 +334,7 @@ def test_a_handshake_that_does_not_end_costs_the_timeout(piece: bytes) -> None:
 @pytest.mark.parametrize("behave", [hangs, says(b"O", first=b"HTTP/1.1 200 ")], ids=["hangs", "drips"])
 def test_over_tls_an_answer_that_does_not_come_costs_the_timeout(trusted: Authority, behave: Behave) -> None:
     with receiving(over_tls(trusted.server("127.0.0.1"), behave)) as receiver:
-        assert post(receiver.url(scheme="https"), timeout=SHORT * 2) == f"TimeoutError {WAITING}"
+        assert post(receiver.url(scheme="https"), timeout=SHORT * 4) == f"TimeoutError {WAITING}"
 
 
 @pytest.mark.parametrize("_", range(20))
@@ -374,7 +374,7 @@ def test_neither_the_url_nor_a_secret_nor_the_question_is_in_what_anyone_gets_to
             f"{scheme}://{host}/hooks/S3CRET?token=T0K",
             secret=b"S1GN",
             headers={"Authorization": "Bearer B34R"},
-            timeout=SHORT * 2,
+            timeout=SHORT * 4,
         )
         publication = publish([Question("q-1", {"iban": "DE02"})], "t-1", [webhook, InMemoryAnnounce()])
 
