@@ -33,7 +33,8 @@ FULL = WaitEnvelope(
     reply_with={
         "thread_id": "thread-1",
         "question_id": "q-1",
-        "ask_id": "a",
+        "ask_id": "q-1:0123456789abcdef",
+        "fingerprint": None,
         "answer": None,
     },
     correlation={"job": "7"},
@@ -77,7 +78,10 @@ def test_the_row_has_the_envelopes_fields_under_their_names() -> None:
         "attempt": Decimal(2),
         "error": "amount: not a number",
         "reply_to": '{"kind":"sqs","url":"https://q"}',
-        "reply_with": '{"thread_id":"thread-1","question_id":"q-1","ask_id":"a","answer":null}',
+        "reply_with": (
+            '{"thread_id":"thread-1","question_id":"q-1",'
+            '"ask_id":"q-1:0123456789abcdef","fingerprint":null,"answer":null}'
+        ),
         "correlation": {"job": "7"},
         "tags": {"team": "finance"},
         "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",

@@ -22,15 +22,19 @@ UNKNOWN = ThreadState(known=False)
 FINISHED = ThreadState(known=True, starts=("s-1",))
 
 
+def named(name: str) -> str:
+    return f"sha256:{name.encode().hex():0>64}"
+
+
 def question(name: str = "q-1", **fields: Any) -> Question:
-    given: dict[str, Any] = {"fingerprint": f"sha256:{name}", **fields}
+    given: dict[str, Any] = {"fingerprint": named(name), **fields}
     return Question(name, {"function": "refund"}, **given)
 
 
 Q1, Q2, Q3 = question("q-1"), question("q-2"), question("q-3")
 BARE = Question("q-1", "continue?")
 # What a redelivered answer still tells of the first of them.
-CLOSED = Question("q-1", None, fingerprint="sha256:q-1")
+CLOSED = Question("q-1", None, fingerprint=named("q-1"))
 
 
 def parked(*pending: Question, **fields: Any) -> ThreadState:
@@ -380,7 +384,7 @@ def test_an_answer_to_an_earlier_attempt_closes_that_attempt() -> None:
 
     outcome, steps = route(answer(question(attempt=2)), parked(again))
 
-    closed = Question("q-1", None, fingerprint="sha256:q-1", attempt=2)
+    closed = Question("q-1", None, fingerprint=named("q-1"), attempt=2)
     assert steps == [Read(), created(again), resumed(closed)]
     assert outcome.kind == "already_answered"
 
@@ -388,8 +392,8 @@ def test_an_answer_to_an_earlier_attempt_closes_that_attempt() -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        question(fingerprint="sha256:other"),
-        question(fingerprint="sha256:other", attempt=9),
+        question(fingerprint=named("other")),
+        question(fingerprint=named("other"), attempt=9),
         Question("q-1", "bare"),
     ],
 )
@@ -425,7 +429,7 @@ def test_an_answer_to_another_thread_closes_nothing_here() -> None:
 
 
 def test_the_name_of_a_late_attempt_is_still_known() -> None:
-    closed = Question("q-1", None, fingerprint="sha256:q-1", attempt=256)
+    closed = Question("q-1", None, fingerprint=named("q-1"), attempt=256)
 
     _, steps = route(answer(question(attempt=256)), FINISHED)
 
@@ -449,7 +453,7 @@ def test_an_id_alone_names_nothing(fingerprint: str | None) -> None:
 
 
 def test_a_fingerprint_does_not_fit_a_bare_question() -> None:
-    outcome, steps = route(answer(BARE, fingerprint="sha256:q-1"), parked(BARE))
+    outcome, steps = route(answer(BARE, fingerprint=named("q-1")), parked(BARE))
 
     assert steps == [Read(), created(BARE)]
     assert said(outcome) == ("refused", True)
