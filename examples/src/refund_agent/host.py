@@ -2,10 +2,11 @@
 
 import json
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from agent_wait import Clock, EntryPoint, Outcome, WaitPublisher, is_answer
+from agent_wait import AnnounceAdapter, Clock, EntryPoint, Outcome, WaitPublisher, is_answer
 from agent_wait_aws import DynamoDbAnnounce, SnsAnnounce
 from langgraph_checkpoint_aws import DynamoDBSaver
 from langgraph_wait import LangGraphAdapter
@@ -16,12 +17,14 @@ from refund_agent.resources import Resources
 from refund_agent.shop import find_order
 
 
-def build_publisher(resources: Resources, *, clock: Clock | None = None) -> WaitPublisher:
-    """The agent, and where its questions go."""
+def build_publisher(
+    resources: Resources, *, clock: Clock | None = None, also: Sequence[AnnounceAdapter] = ()
+) -> WaitPublisher:
+    """The agent, and where its questions go: to the topic, the approvals table, and wherever else."""
     graph = build_graph(DynamoDbLedger(resources.ledger_table), DynamoDBSaver(resources.checkpoint_table))
     return WaitPublisher(
         LangGraphAdapter(graph),
-        announce=[SnsAnnounce(resources.topic_arn), DynamoDbAnnounce(resources.approvals_table)],
+        announce=[SnsAnnounce(resources.topic_arn), DynamoDbAnnounce(resources.approvals_table), *also],
         reply_to=EntryPoint("sqs", resources.entry_queue_url),
         late_answers="refuse",
         clock=clock,

@@ -1,6 +1,7 @@
 """What the refund agent needs of AWS: the names of it, and the making of it where there is no template."""
 
 import json
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -34,6 +35,19 @@ class Resources:
     approvals_table: str
     checkpoint_table: str
     ledger_table: str
+
+    @classmethod
+    def from_environment(cls) -> Self:
+        """What the template tells a function; none of them reads the announcements."""
+        return cls(
+            entry_queue_url=os.environ["ENTRY_QUEUE_URL"],
+            dead_letter_queue_url=os.environ["DEAD_LETTER_QUEUE_URL"],
+            topic_arn=os.environ["TOPIC_ARN"],
+            announcements_queue_url="",
+            approvals_table=os.environ["APPROVALS_TABLE"],
+            checkpoint_table=os.environ["CHECKPOINT_TABLE"],
+            ledger_table=os.environ["LEDGER_TABLE"],
+        )
 
     @classmethod
     def create(cls, prefix: str) -> Self:

@@ -1,15 +1,21 @@
 """What a clock has to do: send defaults at the deadline, send what was claimed and not sent, reconcile.
 
-Run it every minute or so, from any scheduler; several at once do no harm.
+Run it every minute or so, from any scheduler; several at once do no harm. As a Lambda its handler is
+`refund_agent.sweep.handler`.
 """
 
+import functools
 from collections import defaultdict
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Protocol
 
 from agent_wait import Clock, Question, SystemClock
 
+from refund_agent import host
 from refund_agent.approvals import Approval, Approvals, NotOpen, timestamp
+from refund_agent.clock import WindableClock
+from refund_agent.resources import Resources
 
 UNSENT_SECONDS = 60
 """How long an answer may be claimed and not sent before the sweep sends it."""
@@ -84,3 +90,18 @@ def _reconcile(approvals: Approvals, threads: Threads, until: float, swept: Swep
 
 def _before(moment: str | None, seconds: float) -> bool:
     return moment is not None and moment <= timestamp(seconds)
+
+
+def handler(event: Mapping[str, Any], context: Any) -> dict[str, int]:
+    """Sweep once, as a Lambda on a schedule; the scenarios also say how far their clock is ahead."""
+    del context
+    resources, threads = deployed()
+    clock = WindableClock(float(event.get("clock_ahead_seconds", 0)))
+    swept = sweep(Approvals(resources, clock=clock), threads, clock=clock)
+    return {each.name: len(getattr(swept, each.name)) for each in fields(swept)}
+
+
+@functools.cache
+def deployed() -> tuple[Resources, Threads]:
+    resources = Resources.from_environment()
+    return resources, host.build_publisher(resources)

@@ -84,20 +84,22 @@ class Worker:
         if not outcome.acknowledge:
             return
         if outcome.kind in NOBODY_ELSE_HAS_IT:
-            self._set_aside(delivery, outcome)
+            set_aside(delivery, outcome, queue_url=self._dead_letter_queue_url)
         self._sqs.delete_message(QueueUrl=self._queue_url, ReceiptHandle=delivery.receipt)
 
-    def _set_aside(self, delivery: Delivery, outcome: Outcome) -> None:
-        self._sqs.send_message(
-            QueueUrl=self._dead_letter_queue_url,
-            MessageBody=delivery.body,
-            MessageGroupId=delivery.group,
-            MessageDeduplicationId=delivery.message_id,
-            MessageAttributes={
-                "outcome": {"DataType": "String", "StringValue": outcome.kind},
-                "detail": {"DataType": "String", "StringValue": outcome.detail or outcome.kind},
-            },
-        )
+
+def set_aside(delivery: Delivery, outcome: Outcome, *, queue_url: str) -> None:
+    """Put what was sent on the dead-letter queue, with why; once, however often it is delivered."""
+    aws.sqs().send_message(
+        QueueUrl=queue_url,
+        MessageBody=delivery.body,
+        MessageGroupId=delivery.group,
+        MessageDeduplicationId=delivery.message_id,
+        MessageAttributes={
+            "outcome": {"DataType": "String", "StringValue": outcome.kind},
+            "detail": {"DataType": "String", "StringValue": outcome.detail or outcome.kind},
+        },
+    )
 
 
 def _delivery(message: Any) -> Delivery:

@@ -9,24 +9,12 @@ from agent_wait_aws import group_id
 
 from refund_agent import aws, host
 from refund_agent.approvals import Approvals, NotOpen
+from refund_agent.clock import WindableClock
 from refund_agent.report import Report, answer_text, plural, question_text
 from refund_agent.resources import Resources
 from refund_agent.seen import Seen
 from refund_agent.sweep import sweep
 from refund_agent.worker import Worker
-
-
-class WindableClock:
-    """The machine's clock, which a scenario can put forward."""
-
-    def __init__(self) -> None:
-        self._ahead = 0.0
-
-    def now(self) -> float:
-        return time.time() + self._ahead
-
-    def put_forward(self, *, hours: float) -> None:
-        self._ahead += hours * 3600
 
 
 class World:
