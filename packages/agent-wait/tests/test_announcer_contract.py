@@ -77,9 +77,6 @@ class FragileHandler(logging.Handler):
         self.fragile = fragile
         self.lines: list[str] = []
 
-    def createLock(self) -> None:  # noqa: N802  # the name is logging's
-        self.lock = None  # several lines may hang at once
-
     def emit(self, record: logging.LogRecord) -> None:
         self.fragile.touch()
         self.lines.append(self.format(record))
