@@ -10,7 +10,9 @@ import pytest
 ROOT = Path(__file__).parent.parent
 MEMBERS = {path.parent.name for path in ROOT.glob("packages/*/pyproject.toml")} | {"agent-wait-examples"}
 
-each_lock = pytest.mark.parametrize("lock", ["requirements.lock", "infra/lambda.lock", "tools/ministack.lock"])
+each_lock = pytest.mark.parametrize(
+    "lock", ["requirements.lock", "infra/lambda.lock", "tools/ministack.lock"]
+)
 
 
 def entries(lock: str) -> list[str]:

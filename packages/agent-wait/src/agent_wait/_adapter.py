@@ -77,7 +77,9 @@ class FrameworkAdapter(Protocol):
         """As `invoke`, awaited."""
         ...
 
-    def resume_value(self, message: Mapping[str, Any], question: Question, *, taken: Taken | None = None) -> Any:
+    def resume_value(
+        self, message: Mapping[str, Any], question: Question, *, taken: Taken | None = None
+    ) -> Any:
         """What `invoke` takes to give `message`'s answer to `question`.
 
         Args:
