@@ -12,6 +12,7 @@ from agent_wait._adapter import FrameworkAdapter, Taken, ThreadState
 from agent_wait._announcer import AnnounceAdapter, BaseAnnounce
 from agent_wait._answer import WrappedAnswer, is_answer, unwrap_answer, wrap_answer
 from agent_wait._clock import Clock, FakeClock, SystemClock
+from agent_wait._convert import convert_edits, schema_for
 from agent_wait._current import CurrentWait, current_wait
 from agent_wait._deliver import CompositeAnnounce
 from agent_wait._envelope import EntryPoint, WaitEnvelope
@@ -48,9 +49,9 @@ __all__ = [
     "CompositeAnnounce",
     "CurrentWait",
     "EntryPoint",
+    "FailingAnnounce",
     "Failure",
     "FakeClock",
-    "FailingAnnounce",
     "Framework",
     "FrameworkAdapter",
     "InMemoryAnnounce",
@@ -73,6 +74,7 @@ __all__ = [
     "WebhookAnnounce",
     "WrappedAnswer",
     "apublish",
+    "convert_edits",
     "current_wait",
     "is_answer",
     "make_apublish_interrupts",
@@ -80,6 +82,7 @@ __all__ = [
     "make_publish_interrupts",
     "make_wait",
     "publish",
+    "schema_for",
     "unwrap_answer",
     "verify_signature",
     "verify_webhook",
