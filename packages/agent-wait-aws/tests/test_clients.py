@@ -176,3 +176,19 @@ def test_what_names_nothing_is_refused_at_once() -> None:
     ):
         with pytest.raises(ValueError, match=r"empty|max_bytes|ttl_seconds|aws|only"):
             build()
+
+
+def test_boto3s_own_clients_and_sessions_are_taken_as_they_are_typed() -> None:
+    session = boto3.session.Session()
+    announcers = (
+        SnsAnnounce("arn:t", client=session.client("sns")),
+        SqsAnnounce("https://q", client=session.client("sqs")),
+        EventBridgeAnnounce("b", client=session.client("events")),
+        DynamoDbAnnounce("t", client=session.client("dynamodb")),
+        SchedulerAnnounce(group_name="g", target_arn="t", role_arn="r", client=session.client("scheduler")),
+        SnsAnnounce("arn:t", session=session),
+    )
+
+    for announcer in announcers:
+        announcer.warm()
+        assert announcer.supports("created")

@@ -270,6 +270,22 @@ def test_when_all_stand_already_there_is_nothing_left_to_write(make_envelope: Ma
     assert (errors, names(client)) == ([None, None], ["transact_write_items"])
 
 
+def test_rows_that_somebody_else_writes_meanwhile_are_written_one_by_one(
+    make_envelope: Make, client: Any
+) -> None:
+    client.replies = [
+        cancelled("ConditionalCheckFailed", "None", "None", "None"),
+        cancelled("ConditionalCheckFailed", "None", "None"),
+    ]
+
+    errors = DynamoDbAnnounce("approvals", client=client).deliver_many(
+        [make_envelope(f"q-{number}") for number in range(4)], "created"
+    )
+
+    assert errors == [None] * 4
+    assert names(client) == ["transact_write_items", "transact_write_items", "put_item", "put_item"]
+
+
 @pytest.mark.parametrize("reason", ["TransactionConflict", "ThrottlingError", "ValidationError"])
 def test_a_transaction_cancelled_for_anything_else_is_written_one_by_one(
     make_envelope: Make, client: Any, reason: str
