@@ -67,6 +67,18 @@ def test_among_racing_tools_no_body_runs_on_an_answer_to_another(
         assert {body.order_id for body in desk.bodies} <= approved
 
 
+@pytest.mark.parametrize("name", ["RESUME", "CONFIG_KEY_SEND"])
+def test_a_name_that_means_something_else_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert private._are_known()
+    monkeypatch.setattr(f"langgraph._internal._constants.{name}", "renamed")
+    assert not private._are_known()
+
+
+def test_a_name_that_is_gone_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("langgraph.types._interrupt_id")
+    assert not private._are_known()
+
+
 MISSING = """
 import {module} as module
 del module.{name}

@@ -208,6 +208,22 @@ def test_a_bare_interrupt_gets_what_was_sent(answer: Any, mode: str, saver: Save
     assert outcome.result["got"] == repr(answer)
 
 
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"action_requests": [{}], "review_configs": [{}]},
+        {"action_requests": [{}], "review_configs": [{"allowed_decisions": []}]},
+        {"action_requests": [], "review_configs": []},
+        {"action_requests": [{}], "review_configs": []},
+        {"action_requests": "all", "review_configs": "none"},
+    ],
+    ids=["no decisions", "empty decisions", "no calls", "no configs", "texts"],
+)
+def test_what_only_looks_like_a_middleware_request_is_a_bare_question(request_: Any, host: Host) -> None:
+    [asked] = host.publish({"__interrupt__": [{"id": "ab" * 16, "value": request_}]})
+    assert (asked.question, asked.allowed_actions, asked.answer_schema) == (request_, ("resume",), None)
+
+
 def test_a_bare_interrupt_of_any_value_is_published(mode: str, saver: Saver, host: Host) -> None:
     def work(_: Log) -> Log:
         interrupt({"amount": Decimal("1.50"), "tags": {"b", "a"}, 7: "seven"})

@@ -111,11 +111,13 @@ def test_an_async_event_stream_says_how_it_is_read() -> None:
     asyncio.run(check())
 
 
-def test_the_events_of_langchain_tell_of_the_question() -> None:
+@pytest.mark.parametrize("modes", ["updates", ["updates", "values"]], ids=str)
+def test_the_events_of_langchain_tell_of_the_question(modes: Any) -> None:
     async def read() -> list[Any]:
         graph = parked("agent")
         given = input_of("agent", [("o-1", "10")])
-        return [event async for event in graph.astream_events(given, config_of(), version="v2")]
+        events = graph.astream_events(given, config_of(), version="v2", stream_mode=modes)
+        return [event async for event in events]
 
     assert len(ids(asyncio.run(read()))) == 1
 

@@ -10,6 +10,7 @@ import pytest
 from agent_wait import FakeClock, Question, QuestionClosed
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_config
+from langgraph.errors import UnknownInterruptError
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import get_runtime
 from langgraph.types import interrupt
@@ -378,6 +379,37 @@ def test_an_answer_that_another_process_was_faster_with_runs_nothing(
     with pytest.raises(QuestionClosed):
         run(adapter.ainvoke(value, config)) if mode == "async" else adapter.invoke(value, config)
     assert len(desk.bodies) == 1
+
+
+def test_an_error_of_the_graphs_own_about_another_graph_is_not_taken_for_the_answers(
+    mode: str, saver: Saver, host: Host
+) -> None:
+    other = one_node(lambda _: {}, InMemorySaver())
+
+    def work(_: Log) -> Log:
+        ask("go on?")
+        strict: Any = {"configurable": {"thread_id": "other", "__pregel_strict_resume": True}}
+        error = UnknownInterruptError("of another", reason="not_pending", interrupt_ids=["ab" * 16])
+        if other.get_state(strict).created_at is None:
+            raise error
+        return {}
+
+    router = Router.of(host, one_node(work, saver))
+    router.start({"done": ""})
+    with pytest.raises(UnknownInterruptError, match="of another"):
+        router.handle(answer_to(host.asked, "yes"))
+
+
+@pytest.mark.parametrize("stored", ["not json", "{}", 7, '["s-1"'])
+def test_start_ids_that_somebody_else_wrote_are_none(
+    stored: Any, mode: str, saver: Saver, host: Host
+) -> None:
+    graph = one_node(lambda _: {}, saver)
+    marked: Any = {"configurable": {"thread_id": THREAD}, "metadata": {"agent_wait_starts": stored}}
+    host.run(graph.ainvoke({"done": ""}, marked)) if host.is_async else graph.invoke({"done": ""}, marked)
+    adapter = LangGraphAdapter(graph)
+    state = host.run(adapter.astate(THREAD)) if host.is_async else adapter.state(THREAD)
+    assert (state.known, state.starts) == (True, ())
 
 
 def test_the_last_sixteen_starts_are_known_whatever_ran_since(mode: str, saver: Saver, host: Host) -> None:

@@ -100,8 +100,8 @@ def test_a_value_without_an_id_answers_the_next_question_too() -> None:
 
 
 def test_a_value_without_an_id_may_serve_a_wait_of_a_subgraphs_next_node() -> None:
-    # https://github.com/langchain-ai/langgraph/issues/8837: the value is kept above the subgraph, where one that
-    # was taken cannot be told from a fresh one. `resume_command` never sends such a value.
+    # https://github.com/langchain-ai/langgraph/issues/8837: the value is kept above the subgraph, and there a
+    # value that was taken looks like a fresh one. `resume_command` never sends such a value.
     ran: list[int] = []
     pay = wait(ran.append)
     inner: Any = StateGraph(Log)

@@ -150,6 +150,10 @@ def test_a_node_can_be_seen_to_be_cached(cached: bool) -> None:
     assert seen == [cached]
 
 
+def test_what_is_not_called_by_a_graph_is_not_cached() -> None:
+    assert private.is_cached({}) is False
+
+
 def test_what_has_no_checkpointer_can_be_seen() -> None:
     seen: list[bool] = []
 

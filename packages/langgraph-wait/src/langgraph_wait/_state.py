@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from agent_wait import Question, Taken, ThreadState, unwrap_answer
 from langgraph.pregel.protocol import PregelProtocol
@@ -127,12 +127,11 @@ def _has_breakpoints(graph: Any) -> bool:
 
 
 def _starts(snapshot: StateSnapshot) -> tuple[str, ...]:
-    stored: Any = (snapshot.metadata or {}).get(STARTS)
     try:
-        read: Any = json.loads(stored) if isinstance(stored, str) else ()
-    except ValueError:
+        stored: Any = json.loads((snapshot.metadata or {}).get(STARTS, "[]"))
+    except (TypeError, ValueError):
         return ()
-    return tuple(start for start in read if isinstance(start, str)) if isinstance(read, list | tuple) else ()  # pyright: ignore[reportUnknownVariableType]  # checked
+    return tuple(map(str, cast("list[Any]", stored))) if isinstance(stored, list) else ()
 
 
 def _taken(answers: Mapping[Suspect, Sequence[Any]]) -> Iterator[tuple[str, Taken]]:
