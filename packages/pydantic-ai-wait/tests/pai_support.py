@@ -1,13 +1,13 @@
 """Agents of Pydantic AI on scripted models, and a store, for the tests."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 from agent_wait import Question
 from pydantic_ai import Agent, DeferredToolRequests, RunContext
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
-from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 from pydantic_ai_wait import PydanticAIFramework
 
 Ctx = RunContext[Any]
@@ -20,29 +20,41 @@ REJECT = {"action": "reject", "reason": "no"}
 class Script:
     """A model that says one turn after the other: a text, or tool calls as `(name, id, args)`.
 
-    Which turn it is at is told by the responses in the history since the last prompt of the script's first
-    turn, so that a fresh process goes on where the last one stopped.
+    Which turn it is at is told by the responses in the history, so that a fresh process goes on where the
+    last one stopped.
     """
 
     def __init__(self, *turns: Turn) -> None:
         self.turns = turns
-        self.asked = 0
         self.specs: dict[str, dict[str, Any]] = {}
 
     def __call__(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        self.asked += 1
-        self.specs = {spec.name: spec.parameters_json_schema for spec in info.function_tools}
-        turn = self.turns[sum(isinstance(message, ModelResponse) for message in messages)]
+        turn = self.turn_after(messages, info)
         if isinstance(turn, str):
             return ModelResponse(parts=[TextPart(turn)])
         return ModelResponse(
             parts=[ToolCallPart(name, dict(args), tool_call_id=call) for name, call, args in turn]
         )
 
+    def turn_after(self, messages: list[ModelMessage], info: AgentInfo) -> Turn:
+        self.specs = {spec.name: spec.parameters_json_schema for spec in info.function_tools}
+        return self.turns[sum(isinstance(message, ModelResponse) for message in messages)]
+
+    async def stream(
+        self, messages: list[ModelMessage], info: AgentInfo
+    ) -> AsyncIterator[str | DeltaToolCalls]:
+        turn = self.turn_after(messages, info)
+        if isinstance(turn, str):
+            yield turn
+            return
+        for place, (name, call, args) in enumerate(turn):
+            yield {place: DeltaToolCall(name, json.dumps(args), tool_call_id=call)}
+
 
 def make_agent(tools: Sequence[Callable[..., Any]], *turns: Turn, **options: Any) -> Agent[Any, Any]:
+    script = Script(*turns)
     return Agent(
-        FunctionModel(Script(*turns)),
+        FunctionModel(script, stream_function=script.stream),
         tools=list(tools),
         output_type=options.pop("output_type", [str, DeferredToolRequests]),
         **options,

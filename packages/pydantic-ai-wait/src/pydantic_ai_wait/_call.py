@@ -131,7 +131,7 @@ def current_call(context: RunContext[Any] | None) -> ToolCall:
     if context is None or context.tool_call_id is None:
         raise WaitError(
             "a wait needs a tool call of Pydantic AI around it: register the function with "
-            "@agent.tool, Agent(tools=[...]) or a toolset; what a tool calls is given the tool's RunContext first"
+            "@agent.tool, Agent(tools=[...]) or a toolset; what a tool calls is given the tool's RunContext"
         )
     call: Any = getattr(context, _ATTRIBUTE, None)
     if not isinstance(call, ToolCall):

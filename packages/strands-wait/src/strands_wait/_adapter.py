@@ -10,17 +10,21 @@ from strands import Agent
 from strands.agent import AgentResult
 from strands.hooks import AfterInvocationEvent
 
+from strands_wait._call import interrupt_state
 from strands_wait._looking import look, stop_at_unknown_sessions
 from strands_wait._resume import interrupt_responses, refusal
-from strands_wait._thread import mark, marked_input, questions_of, thread_state
+from strands_wait._thread import kept_starts, mark, marked_input, questions_of, thread_state
 
 _STARTS = "agent_wait_starts"
-_CONTINUE: list[Any] = []
 
 
 @dataclass(frozen=True, slots=True)
 class _Resume:
     message: Mapping[str, Any]
+
+
+class _Continue:
+    """Go on with what there is."""
 
 
 class StrandsAdapter:
@@ -41,7 +45,7 @@ class StrandsAdapter:
         self._clock = clock
 
     def config_for(self, thread_id: str, starts: Sequence[str] = ()) -> Mapping[str, Any]:
-        """The thread, its start ids and an `invocation_state` that names it; the rest goes to the agent's call."""
+        """The thread, its start ids and an `invocation_state`; more of a host goes to the agent's call."""
         return {
             "thread_id": thread_id,
             _STARTS: tuple(starts),
@@ -85,7 +89,7 @@ class StrandsAdapter:
 
     def continue_value(self) -> Any:
         """What `invoke` takes to go on with unfinished work: nothing new."""
-        return _CONTINUE
+        return _Continue()
 
     def refusal(self, question: Question, answer: JSON) -> str | None:
         """Why Strands could not carry the answer: null to a bare interrupt."""
@@ -99,9 +103,12 @@ class StrandsAdapter:
                 prompt: Any = interrupt_responses(value.message, questions_of(agent), clock=self._clock)
             except ValueError as error:
                 raise QuestionClosed("the question is no longer open") from error
+        elif isinstance(value, _Continue):
+            # With a prompt, if only an empty list, Strands would close the calls of a dead run as failed.
+            prompt = [] if interrupt_state(agent)["activated"] else None
         else:
             new = [start for start in starts if start not in thread_state(agent).starts]
-            prompt = value if value is _CONTINUE else marked_input(value, new[-1] if new else None)
+            prompt = marked_input(value, new[-1] if new else None)
         mark(agent, starts, running=True)
         agent.add_hook(_finished, AfterInvocationEvent)
         return prompt, options
@@ -109,6 +116,5 @@ class StrandsAdapter:
 
 def _finished(event: AfterInvocationEvent) -> None:
     """Say that the run is over, in time for the session manager to store it, which it does after this."""
-    if event.result is not None and isinstance(event.agent, Agent):
-        state: Any = event.agent.state.get("agent_wait") or {}
-        mark(event.agent, state.get("starts", ()), running=False)
+    if event.result is not None:
+        mark(event.agent, kept_starts(event.agent), running=False)

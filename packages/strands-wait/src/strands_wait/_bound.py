@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from agent_wait import make_apublish_interrupts, make_publish_interrupts, make_wait
+from agent_wait._wait import Wait
 
 from strands_wait._call import context_in, current_call
 from strands_wait._framework import StrandsFramework
@@ -26,7 +27,7 @@ def _wait_for_strands(policy: Any = None, **options: Any) -> Any:
     return lambda function: _guarded(made(function))  # pyright: ignore[reportUnknownVariableType]  # a decorator
 
 
-wait = cast("type(_wait)", _wait_for_strands)
+wait: Wait = cast("Wait", _wait_for_strands)
 
 
 def _guarded(waiting: Any) -> Any:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from agent_wait import JSON, WaitError
+from agent_wait import JSON, WaitError, unwrap_answer
 from strands import ToolContext
 
 _ATTRIBUTE = "_agent_wait_call"
@@ -42,7 +42,7 @@ class ToolCall:
         self._given: list[Any] = []
 
     def identity(self, question: JSON) -> JSON:
-        """What tells this wait from every other: message, tool-use id, and how many equal waits it had before.
+        """What tells this wait from every other: message, tool-use id, how many equal waits came before.
 
         The id of the message that holds the call is a UUID that is stored with it before any tool runs. A
         tool-use id is the model server's, and may come again in the next turn.
@@ -73,7 +73,10 @@ class ToolCall:
 
     def has_given(self, value: object) -> bool:
         """Whether a value is an answer that this call has taken, and not one like it."""
-        return any(value is given or value is _inner(given) for given in self._given)
+        answers = (
+            (given, wrapped.answer if (wrapped := unwrap_answer(given)) else given) for given in self._given
+        )
+        return any(value is one for pair in answers for one in pair)
 
     def park(self, value: dict[str, JSON]) -> Any:
         """Raise Strands' interrupt on the value, or on what it has stored of this very ask.
@@ -105,8 +108,8 @@ class ToolCall:
     def _stored(self, fingerprint: str) -> Iterator[Stored]:
         for interrupt in interrupts_of(self._context.agent).values():
             reason: Any = interrupt["reason"]
-            ask: Any = reason.get("__ask__") if isinstance(reason, Mapping) else None
-            if isinstance(ask, Mapping) and cast("Any", ask).get("fingerprint") == fingerprint:
+            ask = as_dict(as_dict(reason).get("__ask__"))
+            if ask.get("fingerprint") == fingerprint:
                 yield Stored(value=reason, response=interrupt["response"])
 
 
@@ -122,7 +125,7 @@ def interrupt_state(agent: Any) -> dict[str, Any]:
 
 def context_in(values: Any) -> ToolContext | None:
     """The `ToolContext` among a call's arguments."""
-    return next((value for value in values if isinstance(value, ToolContext)), None)
+    return next((cast("ToolContext", value) for value in values if isinstance(value, ToolContext)), None)
 
 
 def current_call(context: ToolContext | None) -> ToolCall:
@@ -143,6 +146,6 @@ def current_call(context: ToolContext | None) -> ToolCall:
     return call
 
 
-def _inner(given: Any) -> Any:
-    inner = given.get("__answer__") if isinstance(given, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]  # of any type
-    return inner.get("answer", NOTHING) if isinstance(inner, dict) else NOTHING  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # of any type
+def as_dict(value: object) -> Mapping[str, Any]:
+    """The value when it is a mapping, else an empty one."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}

@@ -32,7 +32,7 @@ def look(make_agent: Callable[[str], Agent], thread_id: str) -> Agent | None:
 
 
 def stop_at_unknown_sessions() -> None:
-    """Let a session manager that is constructed while we look not create its session. Else nothing changes."""
+    """Let a session manager that is made while we look create no session. Nothing else changes."""
     RepositorySessionManager.__init__ = _construct_unless_looking
 
 

@@ -12,8 +12,8 @@ def interrupts_in(result: Any) -> list[tuple[str, Any]]:
     """What a run stopped on: `(id, value)`, each id once, in order; `[]` when it ran through.
 
     Reads the result of an agent, a Graph or a Swarm; the last event of `stream_async`, or a list of its
-    events; and interrupts, alone or in a list. An interrupt of a hook, or of a tool that never heard of us, is
-    a bare question: its `reason`, or its name where it has none.
+    events; and interrupts, alone or in a list. An interrupt of a hook, or of a tool that never heard of us,
+    is a bare question: its `reason`, or its name where it has none.
 
     Raises:
         TypeError: It is no result: a coroutine, a stream, an agent, or something else.

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from agent_wait import JSON, Clock, Question, SystemClock, wrap_answer
-from agent_wait._identity import ask_id  # pyright: ignore[reportPrivateUsage]  # for adapters
+from agent_wait._identity import ask_id
 from strands.types.interrupt import InterruptResponseContent
 
 from strands_wait._results import interrupts_in
@@ -55,7 +55,7 @@ def _questions(pending: Any) -> list[Question]:
         isinstance(one, Question) for one in cast("Sequence[Any]", pending)
     ):
         return list(cast("Sequence[Question]", pending))
-    return [Question.unpack(id, value) for id, value in interrupts_in(pending)]
+    return [Question.unpack(*found) for found in interrupts_in(pending)]
 
 
 def _answered(message: Mapping[str, Any], questions: Mapping[str, Question]) -> Question:

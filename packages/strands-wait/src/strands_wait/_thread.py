@@ -5,10 +5,10 @@ from typing import Any, cast
 
 from agent_wait import Question, ThreadState
 from strands import Agent
+from strands.interrupt import Interrupt
 
 from strands_wait._call import interrupt_state
 from strands_wait._results import interrupts_in
-from strands.interrupt import Interrupt
 
 KEY = "agent_wait"
 """Where our own state stands in `agent.state`, and a start's id in its message's `metadata.custom`."""
@@ -21,11 +21,10 @@ def thread_state(agent: Agent | None) -> ThreadState:
     if agent is None or not agent.messages:
         return ThreadState(known=False)
     pending = questions_of(agent)
-    kept = _own(agent)
-    known: list[str] = list(kept.get("starts", ()))
-    late = [start for start in _starts_in(agent.messages) if start not in known]
+    known = kept_starts(agent)
+    late = [start for start in _starts_in(agent.messages)[-1:] if start not in known]
     is_parked = interrupt_state(agent)["activated"]
-    is_broken = bool(late) or kept.get("running", True)
+    is_broken = bool(late) or _own(agent).get("running", True)
     return ThreadState(
         known=True,
         pending=tuple(pending),
@@ -40,8 +39,8 @@ def questions_of(agent: Agent) -> list[Question]:
     if not state["activated"]:
         return []
     interrupts = [Interrupt(**one) for one in state["interrupts"].values()]
-    found = interrupts_in([one for one in interrupts if one.response is None])
-    return [Question.unpack(id, value) for id, value in found]
+    open_ones = [one for one in interrupts if one.response is None]
+    return [Question.unpack(*found) for found in interrupts_in(open_ones)]
 
 
 def mark(agent: Agent, starts: Sequence[str], *, running: bool) -> None:
@@ -59,8 +58,8 @@ def marked_input(value: Any, start_id: str | None) -> Any:
     if messages is None or start_id is None:
         return value
     *before, last = messages
-    metadata: Mapping[str, Any] = last.get("metadata") or {}
-    custom = {**(metadata.get("custom") or {}), KEY: {"start_id": start_id}}
+    metadata: dict[str, Any] = last.get("metadata") or {}
+    custom: dict[str, Any] = {**metadata.get("custom", {}), KEY: {"start_id": start_id}}
     return [*before, {**last, "metadata": {**metadata, "custom": custom}}]
 
 
@@ -77,6 +76,11 @@ def _as_messages(value: Any) -> list[dict[str, Any]] | None:
     return None if any("role" in block for block in blocks) else [{"role": "user", "content": blocks}]
 
 
+def kept_starts(agent: Agent) -> list[str]:
+    """The start ids that the agent's state has."""
+    return [start for start in _own(agent).get("starts", ()) if isinstance(start, str)]
+
+
 def _own(agent: Agent) -> Mapping[str, Any]:
     kept: Any = agent.state.get(KEY)
     return cast("Mapping[str, Any]", kept) if isinstance(kept, Mapping) else {}
@@ -85,10 +89,10 @@ def _own(agent: Agent) -> Mapping[str, Any]:
 def _starts_in(messages: Sequence[Any]) -> list[str]:
     found: list[str] = []
     for message in messages:
-        custom: Any = (message.get("metadata") or {}).get("custom") or {}
-        own: Any = custom.get(KEY)
-        if isinstance(own, Mapping) and isinstance(cast("Any", own).get("start_id"), str):
-            found.append(cast("Any", own)["start_id"])
+        metadata: dict[str, Any] = message.get("metadata") or {}
+        own: dict[str, Any] = metadata.get("custom", {}).get(KEY) or {}
+        if isinstance(own.get("start_id"), str):
+            found.append(own["start_id"])
     return found
 
 
