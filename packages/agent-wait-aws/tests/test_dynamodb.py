@@ -299,10 +299,11 @@ def test_a_transaction_cancelled_for_anything_else_is_written_one_by_one(
     assert (errors, names(client)) == ([None, None], ["transact_write_items", "put_item", "put_item"])
 
 
+@pytest.mark.parametrize("raised", [client_error("ValidationException"), cancelled()])
 def test_a_transaction_refused_without_reasons_is_written_one_by_one(
-    make_envelope: Make, client: Any
+    make_envelope: Make, client: Any, raised: Exception
 ) -> None:
-    client.replies = [client_error("ValidationException")]
+    client.replies = [raised]
 
     errors = DynamoDbAnnounce("approvals", client=client).deliver_many(
         [make_envelope("a"), make_envelope("b")], "resumed"

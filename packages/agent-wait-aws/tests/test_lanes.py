@@ -68,3 +68,22 @@ def test_where_no_thread_can_start_the_caller_does_it_all(monkeypatch: pytest.Mo
     side_by_side([lambda number=number: done.append(number) for number in range(5)], workers=4)
 
     assert done == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(1)])
+def test_what_a_job_does_not_contain_is_raised_where_it_was_waited_for(error: BaseException) -> None:
+    barrier = threading.Barrier(2, timeout=10)
+    done: list[str] = []
+
+    def fail() -> None:
+        barrier.wait()
+        raise error
+
+    def work() -> None:
+        barrier.wait()
+        done.append("the other")
+
+    with pytest.raises(type(error)) as caught:
+        side_by_side([fail, work], workers=2)
+    assert caught.value is error
+    assert done == ["the other"]

@@ -46,7 +46,7 @@ class DynamoDbClient(Protocol):
 class _Write:
     index: int
     size: int
-    key: str
+    key: tuple[str, str]
     kind: Literal["Put", "Update"]
     request: dict[str, Any]
 
@@ -123,7 +123,7 @@ class DynamoDbAnnounce(AwsAnnounce[DynamoDbClient]):
         make = self._open if transition == "created" else self._close
         writes, failures = self._prepare(envelopes, make)
         # The same row twice in one transaction refuses all of it: the first stands for the others.
-        firsts: dict[str, _Write] = {}
+        firsts: dict[tuple[str, str], _Write] = {}
         for write in writes:
             firsts.setdefault(write.key, write)
         failures |= self._write_all(list(firsts.values()))
@@ -140,7 +140,7 @@ class DynamoDbAnnounce(AwsAnnounce[DynamoDbClient]):
             "ConditionExpression": "attribute_not_exists(#pk)",
             "ExpressionAttributeNames": {"#pk": "pk"},
         }
-        return self._fitting(index, envelope, item, "Put", request)
+        return self._fitting(index, item, "Put", request)
 
     def _close(self, index: int, envelope: WaitEnvelope) -> _Write:
         """An update that also writes a whole row, closed, if there is none for a late `created` to find."""
@@ -158,21 +158,16 @@ class DynamoDbAnnounce(AwsAnnounce[DynamoDbClient]):
             "ExpressionAttributeNames": {f"#{name}": name for name in ("status", *names)},
             "ExpressionAttributeValues": {":status": {"S": "closed"}, **values},
         }
-        return self._fitting(index, envelope, item | {"status": {"S": "closed"}}, "Update", request)
+        return self._fitting(index, item | {"status": {"S": "closed"}}, "Update", request)
 
     def _fitting(
-        self,
-        index: int,
-        envelope: WaitEnvelope,
-        item: Attributes,
-        kind: Literal["Put", "Update"],
-        request: dict[str, Any],
+        self, index: int, item: Attributes, kind: Literal["Put", "Update"], request: dict[str, Any]
     ) -> _Write:
         size = item_size(item)
         if size > ITEM_BYTES:
             raise too_large(size, ITEM_BYTES, self.name)
-        key = key_of(envelope)
-        return _Write(index=index, size=size, key=f"{key}", kind=kind, request=request)
+        key = (item["pk"]["S"], item["sk"]["S"])
+        return _Write(index=index, size=size, key=key, kind=kind, request=request)
 
     def _keep_until(self, envelope: WaitEnvelope, ttl_seconds: int) -> int:
         latest = self._clock.now()
@@ -195,11 +190,11 @@ class DynamoDbAnnounce(AwsAnnounce[DynamoDbClient]):
                 )
                 return {}
             except Exception as raised:  # noqa: BLE001  # whatever it is, it is reported
-                reasons = _cancelled(raised, len(writes))
+                reasons = _reasons(raised, len(writes))
                 error = as_announce_error(raised, self.name)
                 if reasons is None and error.retryable:
                     return {write.index: error for write in writes}
-                if reasons is None or _PRESENT not in reasons:
+                if not reasons or _PRESENT not in reasons:
                     break
                 writes = [write for write, reason in zip(writes, reasons, strict=True) if reason != _PRESENT]
         return self._gather([lambda write=write: self._write_one(write) for write in writes], _SINGLES)
@@ -220,9 +215,9 @@ class DynamoDbAnnounce(AwsAnnounce[DynamoDbClient]):
         return {index: error for failures in found for index, error in failures.items()}
 
 
-def _cancelled(error: Exception, count: int) -> list[str] | None:
-    """Why each item of a cancelled transaction was; None where the error does not say."""
+def _reasons(error: Exception, count: int) -> list[str] | None:
+    """Why each item of a cancelled transaction was; empty if it does not say, None if none was cancelled."""
     if code_of(error) != "TransactionCanceledException":
         return None
     reasons = getattr(error, "response", {}).get("CancellationReasons", ())
-    return [str(reason.get("Code")) for reason in reasons] if len(reasons) == count else None
+    return [str(reason.get("Code")) for reason in reasons] if len(reasons) == count else []

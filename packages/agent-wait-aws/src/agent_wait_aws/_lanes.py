@@ -12,17 +12,25 @@ def side_by_side(jobs: Sequence[Callable[[], None]], workers: int) -> None:
         jobs: Called once each, started in order, with the caller's context variables. They contain their own
             errors.
         workers: At least 1.
+
+    Raises:
+        BaseException: What one of them did not contain: a `KeyboardInterrupt`, a `SystemExit`.
     """
     waiting = iter(jobs)
     lock = threading.Lock()
 
+    raised: list[BaseException] = []
+
     def work() -> None:
-        while True:
-            with lock:
-                job = next(waiting, None)
-            if job is None:
-                return
-            job()
+        try:
+            while not raised:
+                with lock:
+                    job = next(waiting, None)
+                if job is None:
+                    return
+                job()
+        except BaseException as error:  # noqa: BLE001  # raised where it was waited for
+            raised.append(error)
 
     threads: list[threading.Thread] = []
     for _ in range(min(workers, len(jobs)) - 1):
@@ -37,3 +45,5 @@ def side_by_side(jobs: Sequence[Callable[[], None]], workers: int) -> None:
     work()
     for thread in threads:
         thread.join()
+    if raised:
+        raise raised[0]
