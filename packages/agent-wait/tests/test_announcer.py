@@ -213,7 +213,12 @@ def test_adeliver_calls_deliver_on_a_thread_of_its_own() -> None:
     assert announcer.thread.daemon
 
 
-@pytest.mark.parametrize("error", [OSError("x"), SystemExit(3), asyncio.CancelledError()])
+class Falsy(Exception):
+    def __bool__(self) -> bool:
+        return False
+
+
+@pytest.mark.parametrize("error", [OSError("x"), Falsy(), SystemExit(3), asyncio.CancelledError()])
 def test_adeliver_raises_what_deliver_raised(error: BaseException) -> None:
     async def run() -> None:
         with pytest.raises(type(error)) as raised:

@@ -121,7 +121,8 @@ class BaseAnnounce:
         failed: list[Exception | None] = []
         job = Job(self, lambda _: failed.append(attempt(self, envelope, transition)), budget=None)
         await afan_out([job])
-        if error := job.error or failed[0]:
+        error = failed[0] if job.error is None else job.error
+        if error is not None:
             raise error
 
 

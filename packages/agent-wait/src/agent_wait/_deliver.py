@@ -109,7 +109,8 @@ class CompositeAnnounce(BaseAnnounce):
 
     def deliver(self, envelope: WaitEnvelope, transition: Transition) -> None:
         """Deliver through all; raises the one error, or an `AnnounceFailed` of several."""
-        if error := self.announce(envelope, transition):
+        error = self.announce(envelope, transition)
+        if error is not None:
             raise error
 
     def deliver_many(
@@ -120,7 +121,8 @@ class CompositeAnnounce(BaseAnnounce):
 
     async def adeliver(self, envelope: WaitEnvelope, transition: Transition) -> None:
         """As `deliver`, awaited."""
-        if error := _joined(await adeliver([envelope], transition, self, self.budget))[0]:
+        error = _joined(await adeliver([envelope], transition, self, self.budget))[0]
+        if error is not None:
             raise error
 
 
@@ -164,6 +166,8 @@ class _Lane:
             self.entries = [None] * len(self.envelopes)
             return
         for envelope in self.envelopes:
+            if self.job.abandoned:  # and the announcer would not be cancelled
+                return
             try:
                 await self.announcer.adeliver(envelope, self.transition)
             except Exception as error:  # noqa: BLE001  # the host reads it in `failures`

@@ -78,7 +78,8 @@ class FailingAnnounce(BaseAnnounce):
         self, error: BaseException | None = None, *, only: Iterable[Transition] | None = None
     ) -> None:
         super().__init__(only=only)
-        self.error: BaseException | None = error or AnnounceError("fails on demand", announcer=self.name)
+        failure = AnnounceError("fails on demand", announcer=self.name)
+        self.error: BaseException | None = failure if error is None else error
         self.calls: list[WaitEnvelope] = []
 
     def deliver(self, envelope: WaitEnvelope, transition: Transition) -> None:
