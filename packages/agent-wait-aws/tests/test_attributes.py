@@ -3,7 +3,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from agent_wait import WaitEnvelope
+from agent_wait import PolicyError, WaitEnvelope, WaitPolicy
 from agent_wait_aws._attributes import attributes_size, message_attributes
 
 Make = Callable[..., WaitEnvelope]
@@ -72,6 +72,16 @@ def test_an_allowed_name_is_an_attribute(make_envelope: Make, name: str) -> None
 @pytest.mark.parametrize("value", ["a\x00b", "\ufffe", "\ud800"])
 def test_a_value_that_sqs_refuses_is_in_the_body_only(make_envelope: Make, value: str) -> None:
     assert message_attributes(make_envelope(thread_id=value, tags={"a": value})).keys() == {"type"}
+
+
+@pytest.mark.requirement("ATTR-TYPES")
+@pytest.mark.parametrize("value", [12.5, True, ["a", "b"], float("nan")])
+def test_a_tag_is_text_so_every_attribute_is_a_string(make_envelope: Make, value: Any) -> None:
+    with pytest.raises(PolicyError):
+        WaitPolicy(tags={"amount": value})
+
+    attributes = message_attributes(make_envelope(tags={"amount": str(value)}))
+    assert attributes["amount"] == string(str(value))
 
 
 def test_a_warning_has_no_line_break_of_a_tag_or_an_id(
