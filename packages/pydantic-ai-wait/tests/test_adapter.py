@@ -542,7 +542,7 @@ def test_an_answer_that_another_process_was_first_with_runs_nothing(
 
 
 def test_a_late_answer_is_expired_and_the_default_is_taken(ran: Ran) -> None:
-    @wait(WaitPolicy(timeout=60, default=REJECT))
+    @wait(WaitPolicy(timeout=60, default={**REJECT}))
     def act(n: int) -> str:
         ran.append(n)
         return "ok"

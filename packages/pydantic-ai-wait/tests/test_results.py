@@ -1,7 +1,7 @@
 """`interrupts_in` on everything that a run of Pydantic AI can be handed over as, and `deferred_results`."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -19,7 +19,11 @@ from pydantic_ai_wait import (
     wait,
 )
 
-CALLS = [("act", "c0", {"n": 1}), ("gate", "c1", {}), ("outside", "c2", {})]
+CALLS: Sequence[tuple[str, str, Mapping[str, Any]]] = [
+    ("act", "c0", {"n": 1}),
+    ("gate", "c1", {}),
+    ("outside", "c2", {}),
+]
 
 
 @wait
@@ -53,7 +57,8 @@ async def _iter() -> Any:
 
 
 async def _events() -> Any:
-    return [event async for event in agent().run_stream_events("hi")]
+    async with agent().run_stream_events("hi") as events:
+        return [event async for event in events]
 
 
 async def _last_event() -> Any:
@@ -169,7 +174,8 @@ async def test_the_history_alone_tells_only_what_is_ours() -> None:
 
 def test_results_of_nothing_are_refused() -> None:
     finished = asyncio.run(make_agent([], "done").run("hi"))
-    for nothing in (None, "requests", []):
+    nothings: list[Any] = [None, "requests", []]
+    for nothing in nothings:
         with pytest.raises(TypeError):
             deferred_results([], nothing)
     assert deferred_results([], finished).missing == []

@@ -35,9 +35,8 @@ class Script(Model):
     def get_config(self) -> dict[str, Any]:
         return {}
 
-    async def structured_output(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+    def structured_output(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
-        yield
 
     async def stream(self, messages: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
         self.asked += 1

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 from agent_wait import InMemoryAnnounce, QuestionClosed, WaitPublisher, current_wait
-from strands import Agent, tool
+from strands import Agent, tool  # pyright: ignore[reportUnknownVariableType]  # unknown in one overload
 from strands.hooks import AfterToolsEvent, BeforeToolCallEvent, HookProvider
 from strands.session.file_session_manager import FileSessionManager
 from strands.types.exceptions import EventLoopException, SessionException
 from strands_support import APPROVE, REJECT, START, Host, make_agent
 from strands_wait import StrandsAdapter, wait
+from strands_wait._thread import marked_input
 
 Ran = list[Any]
 
@@ -370,6 +371,27 @@ def test_what_a_host_adds_to_the_config_reaches_the_run(tmp_path: Path) -> None:
     host.publisher.handle(START, config={"invocation_state": {"tenant": "x"}})
 
     assert seen == [{"thread_id": "t-1", "tenant": "x"}]
+
+
+@pytest.mark.parametrize(
+    "value", [[], [{"text": "a"}, {"role": "user", "content": []}], ["a"], {"a": 1}, None]
+)
+def test_an_input_that_is_no_prompt_is_left_to_strands(value: Any) -> None:
+    assert marked_input(value, "s-1") is value
+
+
+def test_a_start_without_an_id_is_run_as_it_is(tmp_path: Path) -> None:
+    host = Host(tmp_path, [], "done")
+
+    assert host.handle({"thread_id": "t-1", "input": "hi"}).kind == "started"
+    assert host.adapter.state("t-1").starts == ()
+
+
+def test_a_tool_that_is_called_without_a_model_has_a_name_too(tmp_path: Path, small: Any, ran: Ran) -> None:
+    agent = Host(tmp_path, [small]).agent("t-1")
+    agent.tool.small(amount=1)
+
+    assert [one[:2] for one in ran] == [("small", 1)]
 
 
 @pytest.mark.requirement("SNAPSHOT-BEFORE-PAUSE")

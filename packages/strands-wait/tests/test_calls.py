@@ -8,9 +8,19 @@ from uuid import UUID
 
 import pytest
 from agent_wait import InMemoryAnnounce, WaitError, WaitPolicy, current_wait
-from strands import ToolContext, tool
+from strands import ToolContext, tool  # pyright: ignore[reportUnknownVariableType]  # unknown in one overload
 from strands.tools.executors import SequentialToolExecutor
-from strands_support import APPROVE, REJECT, START, Host, make_agent, questions_in, returns_in, schema_of
+from strands_support import (
+    APPROVE,
+    REJECT,
+    START,
+    Host,
+    Turn,
+    make_agent,
+    questions_in,
+    returns_in,
+    schema_of,
+)
 from strands_wait import interrupt_responses, publish_interrupts, wait
 
 Ran = list[Any]
@@ -274,25 +284,27 @@ def test_an_older_approval_is_not_replayed_after_a_newer_answer(tmp_path: Path, 
         """Wait as well, so that the answers are stored."""
         return "ok"
 
-    calls = [("act", "call_0", {"amount": 1}), ("sibling", "call_1", {})]
+    calls: Turn = [("act", "call_0", {"amount": 1}), ("sibling", "call_1", {})]
     host = Host(tmp_path, [version(int), sibling], calls, "done")
     host.handle(START)
-    first = next(n for n, e in enumerate(host.announced.of("created")) if e.question["function"] == "act")
-    host.handle(host.reply({"action": "approve", "args": {"amount": "x"}}, first))
+    host.handle({**named(host)["act"], "answer": {"action": "approve", "args": {"amount": "x"}}})
     [again] = [question for question in host.open_questions() if question.attempt == 2]
 
     newer = Host(tmp_path, [version(Any), sibling], calls, "done")
     newer.publisher.republish("t-1")
     assert again in newer.open_questions()
-    replies = {
-        e.question["function"]: {**e.reply_with, "answer": REJECT} for e in newer.announced.of("created")
-    }
-    newer.handle(replies["sibling"])
+    newer.handle({**named(newer)["sibling"], "answer": REJECT})
     assert again in newer.open_questions()
-    newer.handle(replies["act"])
+    newer.handle({**named(newer)["act"], "answer": REJECT})
 
     assert ran == []
     assert newer.returns()["call_0"] == '{"action": "reject", "reason": "no"}'
+
+
+def named(host: Host) -> dict[str, Any]:
+    """What to answer the newest question of each function with."""
+    asked: list[Any] = host.announced.of("created")
+    return {envelope.question["function"]: envelope.reply_with for envelope in asked}
 
 
 @pytest.mark.requirement("STRANDS-SAME-NAME-SHARES-APPROVAL")

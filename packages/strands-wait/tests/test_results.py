@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from agent_wait import InMemoryAnnounce, current_wait
-from strands import Agent, tool
+from strands import Agent, tool  # pyright: ignore[reportUnknownVariableType]  # unknown in one overload
 from strands.hooks import BeforeNodeCallEvent, HookProvider
 from strands.interrupt import Interrupt
 from strands.multiagent import GraphBuilder, Swarm

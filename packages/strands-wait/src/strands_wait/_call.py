@@ -90,9 +90,7 @@ class ToolCall:
             # An attempt is counted from what is stored: its answer may have been judged otherwise before.
             attempt = newest.attempt if newest.response is None else newest.attempt + max(attempt - 1, 1)
         reason: Any = {**value, "__ask__": {**ask, "attempt": attempt}}
-        answer = self._context.interrupt(f"agent_wait:{ask['fingerprint']}:{attempt}", reason=reason)
-        self._given.append(answer)
-        return answer
+        return self._context.interrupt(f"agent_wait:{ask['fingerprint']}:{attempt}", reason=reason)
 
     @property
     def _tool_use_id(self) -> str:
