@@ -53,7 +53,6 @@ class Given:
 @dataclass
 class Task:
     name: str
-    run: str
     steps: Sequence[Step]
     answers: list[Given] = field(default_factory=list[Given])
     open: Question | None = None
@@ -77,7 +76,7 @@ class World:
 
     Attributes:
         paid: How often each effect was asked for, by its idempotency key.
-        bodies: What ran: thread, run, step, answer.
+        bodies: What ran, replays included: the call (`thread/run.branch/step`) and the answer.
         failing: Steps that raise when they are reached, until they are taken out.
         asked_at: When every question is asked.
         point: Called with its name wherever a process may die.
@@ -85,7 +84,7 @@ class World:
 
     threads: dict[str, Thread] = field(default_factory=dict[str, Thread])
     paid: dict[str, int] = field(default_factory=dict[str, int])
-    bodies: list[tuple[str, str, str, JSON]] = field(default_factory=list[tuple[str, str, str, JSON]])
+    bodies: list[tuple[str, JSON]] = field(default_factory=list[tuple[str, JSON]])
     failing: set[str] = field(default_factory=set[str])
     asked_at: float | None = None
     point: Callable[[str], None] = lambda name: None
@@ -189,7 +188,7 @@ class StubAdapter:
         thread.runs += 1
         run = f"r{thread.runs}"
         thread.kept = {}
-        thread.tasks = [Task(f"{run}.{n}", run, steps) for n, steps in enumerate(self.program)]
+        thread.tasks = [Task(f"{run}.{n}", steps) for n, steps in enumerate(self.program)]
 
     def _answer(self, thread: Thread, value: ResumeValue) -> None:
         for task in thread.tasks:
@@ -238,7 +237,7 @@ class StubAdapter:
                 given = [g.answer for g in task.answers if (g.fingerprint, g.attempt) == named][-1:]
             if not given:
                 return question
-            self.world.bodies.append((thread_id, task.run, step.name, given[0]))
+            self.world.bodies.append((call, given[0]))
             if given[0] == "approve":
                 self._pay(call, step)
         return None

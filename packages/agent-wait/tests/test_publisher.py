@@ -241,7 +241,7 @@ async def test_each_answer_reaches_its_own_question_in_any_order(make_host: Make
     await host.handle(host.reply(1, "reject"))
     await host.handle(host.reply(0, "approve"))
 
-    assert host.world.bodies == [(T, "r1", "b", "reject"), (T, "r1", "a", "approve")]
+    assert host.world.bodies == [("t-1/r1.1/b", "reject"), ("t-1/r1.0/a", "approve")]
 
 
 @pytest.mark.requirement("LATE-ANSWER-STILL-WORKS")
@@ -258,7 +258,7 @@ async def test_an_answer_after_the_deadline_runs_nothing_and_the_default_runs_on
     later = await host.handle(host.reply(0, "reject"))
 
     assert [o.kind for o in (late, default, later)] == ["expired", "resumed", "already_answered"]
-    assert host.world.bodies == [(T, "r1", "refund", "reject")]
+    assert host.world.bodies == [("t-1/r1.0/refund", "reject")]
 
 
 async def test_an_answer_that_would_wedge_the_agent_is_refused_with_the_adapters_reason(
@@ -550,7 +550,7 @@ async def test_of_two_answers_at_once_one_is_taken_whatever_publisher_they_come_
 
     assert sorted([first.kind, second.kind]) == ["already_answered", "resumed"]
     accepted = "approve" if first.kind == "resumed" else "reject"
-    assert host.world.bodies == [(T, "r1", "refund", accepted)]
+    assert host.world.bodies == [("t-1/r1.0/refund", accepted)]
 
 
 async def test_a_start_that_comes_while_the_same_start_runs_waits_for_it() -> None:
