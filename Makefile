@@ -53,6 +53,10 @@ wheels: $(VENV) ## build the distributions into dist/
 check-wheels: $(VENV) ## build the wheels, install them into empty environments, use them there
 	tools/check-wheels
 
+.PHONY: lambda
+lambda: $(VENV) ## the refund agent's Lambda asset, into build/lambda (ARGS="--architecture arm64 --python 3.13")
+	@.venv/bin/python tools/lambda_asset.py $(ARGS)
+
 .PHONY: lock
 lock: $(UV) ## resolve anew, as of the date in pyproject.toml, and write the locks
 	tools/lock
@@ -63,7 +67,7 @@ check-lock: $(UV) ## the committed locks are what a fresh resolution gives (asks
 
 .PHONY: clean
 clean: ## remove everything that make has made
-	rm -rf .venv .venv-* .uv .cache dist .coverage htmlcov .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-* .uv .cache build dist .coverage htmlcov .pytest_cache .ruff_cache .import_linter_cache
 
 .PHONY: venv
 venv: $(VENV) $(MINISTACK) ## only the environments the others run in
