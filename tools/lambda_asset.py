@@ -139,7 +139,7 @@ def prune(folder: Path) -> None:
 
 
 def compile_all(folder: Path, python: str) -> None:
-    """Byte code that is taken as it is: no time of a source is compared, and no path of this machine is in it.
+    """Byte code that is taken as it is: no source's time is compared, and no path of this machine is in it.
 
     One process, since what a process has compiled before shows in the bytes of what it compiles next.
     """
