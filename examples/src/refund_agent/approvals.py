@@ -75,7 +75,7 @@ class Approvals:
             NotOpen: Somebody was first, or the deadline has passed. Nothing was sent.
         """
         now = self._clock.now()
-        if not past_deadline and now >= _deadline(question):
+        if not past_deadline and now >= deadline(question):
             raise NotOpen(f"{question.ask_id} is past its deadline")
         claim = {
             "status": "answered",
@@ -132,7 +132,7 @@ class Approvals:
         approvals: list[Approval] = []
         while True:
             page: Any = self._table.query(**query)
-            approvals += map(_approval, page["Items"])
+            approvals += map(approval_of, page["Items"])
             if "LastEvaluatedKey" not in page:
                 return approvals
             query["ExclusiveStartKey"] = page["LastEvaluatedKey"]
@@ -160,10 +160,11 @@ class Approvals:
             )
         except self._table.meta.client.exceptions.ConditionalCheckFailedException:
             return None
-        return _approval(changed["Attributes"])
+        return approval_of(changed["Attributes"])
 
 
-def _approval(row: Mapping[str, Any]) -> Approval:
+def approval_of(row: Mapping[str, Any]) -> Approval:
+    """A row, as `boto3.resource("dynamodb").Table` gives it."""
     return Approval(
         question=envelope_of(row),
         status=row["status"],
@@ -179,7 +180,7 @@ def timestamp(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime(_RFC_3339)
 
 
-def _deadline(question: WaitEnvelope) -> float:
+def deadline(question: WaitEnvelope) -> float:
     """Seconds since the epoch; one that cannot be read has passed."""
     if question.expires_at is None:
         return math.inf
