@@ -526,6 +526,19 @@ def test_an_announcer_with_an_async_client_is_awaited_on_the_loop_in_order() -> 
     assert arrived == ["q-1", "q-2", "q-3"]
 
 
+def test_an_announcer_that_can_only_be_awaited_is_awaited_and_fails_where_it_cannot_be() -> None:
+    class OnlyAwaited(BaseAnnounce):
+        async def adeliver(self, envelope: WaitEnvelope, transition: Transition) -> None:
+            arrived.append(envelope.question_id)
+
+    arrived: list[str] = []
+
+    assert publish_async(QUESTIONS, "t-1", OnlyAwaited()).failures == ()
+    assert arrived == ["q-1", "q-2", "q-3"]
+    failures = publish(QUESTIONS, "t-1", OnlyAwaited()).failures
+    assert [str(failure.error) for failure in failures] == ["OnlyAwaited has no deliver()"] * 3
+
+
 def test_an_announcer_with_both_gets_several_in_one_batch_when_awaited() -> None:
     class Both(Batch):
         async def adeliver(self, envelope: WaitEnvelope, transition: Transition) -> None:

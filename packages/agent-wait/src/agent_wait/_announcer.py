@@ -164,4 +164,4 @@ def report_failure(announcer: str, envelope: WaitEnvelope, error: Exception) -> 
 
 def one_line(data: Mapping[str, JSON]) -> str:
     """JSON in printable ASCII: no id can break the line or steer a terminal."""
-    return json.dumps(data).replace("\x7f", "\\u007f")
+    return json.dumps(data)
