@@ -412,6 +412,39 @@ def test_start_ids_that_somebody_else_wrote_are_none(
     assert (state.known, state.starts) == (True, ())
 
 
+@pytest.mark.parametrize("durability", ["async", "exit"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_with_any_durability_the_answers_reach_their_calls(
+    shape: str, durability: str, mode: str, saver: Saver, host: Host
+) -> None:
+    desk = Desk(is_async=mode == "async")
+    router = Router.of(host, build(shape, desk, saver), durability=durability)
+    router.start(input_of(shape, THREE))
+    while opened := router.open():
+        bad = {"action": "approve", "args": {"nonsense": 1}}
+        router.handle(answer_to(opened[-1], APPROVE if opened[-1].attempt > 1 else bad))
+    assert desk.paid == [("o-1", Decimal("10.00")), ("o-2", Decimal("20.50")), ("o-3", Decimal(30))]
+
+
+def test_a_question_that_a_change_of_state_hid_is_asked_again(mode: str, saver: Saver, host: Host) -> None:
+    desk = Desk(is_async=mode == "async")
+    graph = build("node", desk, saver)
+    router = Router.of(host, graph)
+    router.start(input_of("node", ONE))
+    first = host.asked
+    config: Any = {"configurable": {"thread_id": THREAD}}
+    change: Any = {"items": [["o-1", "11.00"]]}
+    if host.is_async:
+        host.run(graph.aupdate_state(config, change, as_node="__start__"))
+    else:
+        graph.update_state(config, change, as_node="__start__")
+    assert router.handle(answer_to(first, APPROVE)).kind == "continued"
+    [again] = router.open()
+    assert again.question == {"function": "refund", "args": {"order_id": "o-1", "amount": "11.00"}}
+    assert router.handle(answer_to(first, APPROVE)).kind == "already_answered"
+    assert desk.bodies == []
+
+
 def test_the_last_sixteen_starts_are_known_whatever_ran_since(mode: str, saver: Saver, host: Host) -> None:
     router = Router.of(host, build("node", Desk(is_async=mode == "async"), saver))
     for number in range(20):

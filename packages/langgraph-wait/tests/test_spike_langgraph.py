@@ -221,6 +221,20 @@ def test_an_empty_object_without_an_id_is_lost(lost: dict[str, Any]) -> None:
     assert graph.invoke(Command(resume={asked.id: lost}), config_of())["got"] == [lost]
 
 
+def test_a_subgraph_without_checkpoints_fails_under_durability_sync_and_keeps_no_question() -> None:
+    # No upstream thread. Without a checkpoint a question's id differs from run to run, so that no answer by id
+    # ever reaches it, and durability="sync" waits for a checkpoint that is never made.
+    inner: Any = StateGraph(Log)
+    inner.add_node("work", lambda _: {"got": [interrupt("?")]})
+    inner.add_edge(START, "work")
+    graph = one_node(inner.compile(checkpointer=False))
+    asked = ask_of(graph.invoke({"got": []}, config_of(), durability="async"))
+    again = ask_of(graph.invoke(Command(resume={asked.id: 1}), config_of(), durability="async"))
+    assert asked.id != again.id
+    with pytest.raises(AttributeError, match="_put_checkpoint_fut"):
+        graph.invoke({"got": []}, config_of("t-2"), durability="sync")
+
+
 @pytest.mark.requirement("CACHED-APPROVAL")
 def test_a_cached_nodes_answer_is_served_to_other_threads() -> None:
     # https://github.com/langchain-ai/langgraph/issues/7605

@@ -72,6 +72,17 @@ def test_a_task_has_a_scratchpad_with_its_answers_its_counter_and_its_writes() -
     assert (channel, [one.id for one in parked]) == ("__interrupt__", [asked.id])
 
 
+def test_the_writes_of_a_step_are_in_a_closure() -> None:
+    seen: list[Any] = []
+
+    def work(_: Log) -> Log:
+        seen.append(scratchpad().get_null_resume.__code__.co_freevars)
+        return {}
+
+    one_node(work).invoke({}, config_of())
+    assert "pending_writes" in seen[0]
+
+
 def test_the_id_of_a_question_is_made_of_the_tasks_namespace_and_its_answers() -> None:
     names: list[str] = []
 

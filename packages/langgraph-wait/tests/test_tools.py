@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import pytest
 from agent_wait import current_wait, make_wait
 from langchain.agents import AgentState
-from langchain.agents.middleware import wrap_tool_call
+from langchain.agents.middleware import ToolRetryMiddleware, wrap_tool_call
 from langchain.tools import InjectedState, InjectedStore, InjectedToolArg, InjectedToolCallId, ToolRuntime
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
@@ -284,6 +284,16 @@ def test_middleware_that_catches_everything_swallows_the_park_and_nothing_runs(s
     graph = agent(tools, [tool_calls([("o-1", "5")])], InMemorySaver(), middleware=[careless])
     assert host.start(graph, GO) == []
     assert desk.bodies == []
+
+
+def test_a_body_that_middleware_tries_again_keeps_its_approval(mode: str, saver: Saver, host: Host) -> None:
+    desk = Desk(is_async=mode == "async", fails=1)
+    retry = ToolRetryMiddleware(max_retries=1, initial_delay=0, jitter=False)
+    graph = agent([tool(desk.refund_of())], [tool_calls([("o-1", "5")])], saver, middleware=[retry])
+    [asked] = host.start(graph, GO)
+    assert told(host.send(graph, answer_to(asked, APPROVE))) == ["refunded 5 of o-1"]
+    assert len(desk.bodies) == 2
+    assert len({body.key for body in desk.bodies}) == 1
 
 
 def test_a_tool_may_return_what_langgraph_takes_for_an_update(mode: str, saver: Saver, host: Host) -> None:

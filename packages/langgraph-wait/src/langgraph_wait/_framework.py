@@ -1,6 +1,5 @@
 """LangGraph as agent-wait sees it."""
 
-import asyncio
 import inspect
 import json
 import logging
@@ -16,7 +15,7 @@ from langgraph.prebuilt import ToolRuntime
 from langgraph.types import interrupt
 
 from langgraph_wait import _injected, _private, _results
-from langgraph_wait._task import NOTHING, Task, current_task, run_config
+from langgraph_wait._task import NOTHING, current_task, run_config
 
 _log = logging.getLogger("langgraph_wait")
 _UUID_EPOCH = datetime(1582, 10, 15, tzinfo=UTC)
@@ -52,8 +51,8 @@ class LangGraphFramework(Framework):
         ask: Any = value["__ask__"]
         source: Any = value["__source__"]
         function: str | None = source and source.get("function")
-        if function is not None and _shares_its_loop(task, _tool_call_id(call_args)):
-            self._warn_once(function, "it waits beside other calls of one ToolNode")
+        if function is not None and task.shared(_tool_call_id(call_args)):
+            self._warn_once(function, "it waits beside other calls of one ToolNode task")
         answer = task.answer(ask)
         if answer is NOTHING:
             raise task.park(value)
@@ -167,17 +166,6 @@ class LangGraphFramework(Framework):
 
 def _tool_call_id(call_args: Mapping[str, Any]) -> str | None:
     return next((value.tool_call_id for value in call_args.values() if isinstance(value, ToolRuntime)), None)
-
-
-def _shares_its_loop(task: Task, tool_call_id: str | None) -> bool:
-    """Several waiting calls of one async ToolNode, whose questions surface in no order of ours."""
-    if not task.shared(tool_call_id):
-        return False
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def _time_of(checkpoint_id: str) -> float | None:

@@ -8,7 +8,7 @@ order, through the public `interrupt()`, and one that belongs to another call is
 import importlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol
 
 CHECKPOINT_MAP: Final = "checkpoint_map"
 CHECKPOINT_NS: Final = "checkpoint_ns"
@@ -22,6 +22,7 @@ _SCRATCHPAD: Final = "__pregel_scratchpad"
 _SEND: Final = "__pregel_send"
 _STRICT_RESUME: Final = "__pregel_strict_resume"
 _TASK_ID: Final = "__pregel_task_id"
+_WRITES: Final = "pending_writes"
 
 THEIR_NAMES: Final[Mapping[str, str]] = {
     "CONFIG_KEY_CALL": _CALL,
@@ -64,7 +65,10 @@ class Scratchpad(Protocol):
     """How many times `interrupt()` was called before; a new one for each attempt of the task."""
 
     get_null_resume: Callable[[bool], Any]
-    """The value of `Command(resume=value)`, which names no question; True takes it."""
+    """The value of `Command(resume=value)`, which names no question; True takes it.
+
+    A closure over the writes that the saver held, which are nowhere else to be had.
+    """
 
 
 def _are_known() -> bool:
@@ -92,7 +96,7 @@ def scratchpad_in(configurable: Mapping[str, Any]) -> Scratchpad | None:
         known = (
             type(found.resume) is list
             and callable(found.interrupt_counter)
-            and callable(found.get_null_resume)
+            and _WRITES in found.get_null_resume.__code__.co_freevars
         )
     except AttributeError:
         return None
@@ -100,9 +104,8 @@ def scratchpad_in(configurable: Mapping[str, Any]) -> Scratchpad | None:
 
 
 def pending_writes(scratchpad: Scratchpad) -> Sequence[PendingWrite]:
-    """What the saver held for this step when the task was prepared; empty where that cannot be seen."""
-    found: Any = inspect.getclosurevars(scratchpad.get_null_resume).nonlocals.get("pending_writes")
-    return tuple(cast("list[PendingWrite]", found)) if isinstance(found, list) else ()
+    """What the saver held for this step when the task was prepared."""
+    return tuple(inspect.getclosurevars(scratchpad.get_null_resume).nonlocals[_WRITES])
 
 
 def send_resume(configurable: Mapping[str, Any], answers: list[Any]) -> None:
