@@ -5,10 +5,15 @@ from typing import Any
 import pytest
 from agent_wait import WaitEnvelope
 from agent_wait_aws import _clients
+from hypothesis import HealthCheck, settings
 from local_aws import LocalAws
 from moto import mock_aws
 
 REGION = "us-east-1"
+
+# No test is a matter of time, on however busy a machine.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 @pytest.fixture(autouse=True)

@@ -80,7 +80,9 @@ def test_warm_makes_each_client_ahead_and_in_the_region_of_its_target() -> None:
         SqsAnnounce("https://sqs.eu-west-2.amazonaws.com/123456789012/q", session=session),
         EventBridgeAnnounce("arn:aws:events:eu-west-3:123456789012:event-bus/b", session=session),
         DynamoDbAnnounce("arn:aws:dynamodb:eu-north-1:123456789012:table/t", session=session),
-        SchedulerAnnounce(group_name="g", target_arn="arn:t", role_arn="arn:r", session=session),
+        SchedulerAnnounce(
+            group_name="g", target_arn="arn:aws:sqs:eu-south-1:1:q", role_arn="r", session=session
+        ),
         SnsAnnounce("arn:aws:sns:eu-west-1:123456789012:t", region_name="us-east-2", session=session),
     ):
         announcer.warm()
@@ -91,7 +93,7 @@ def test_warm_makes_each_client_ahead_and_in_the_region_of_its_target() -> None:
         ("sqs", "eu-west-2"),
         ("events", "eu-west-3"),
         ("dynamodb", "eu-north-1"),
-        ("scheduler", None),
+        ("scheduler", "eu-south-1"),
         ("sns", "us-east-2"),
     ]
 
@@ -171,7 +173,8 @@ def test_what_names_nothing_is_refused_at_once() -> None:
         lambda: SchedulerAnnounce(group_name="", target_arn="t", role_arn="r"),
         lambda: SchedulerAnnounce(group_name="g", target_arn="", role_arn="r"),
         lambda: SchedulerAnnounce(group_name="g", target_arn="t", role_arn=""),
-        lambda: SnsAnnounce("arn:t", max_bytes=100),
+        lambda: SnsAnnounce("arn:t", max_bytes=1023),
+        lambda: SqsAnnounce("https://q", max_bytes=1_048_577),
         lambda: SnsAnnounce("arn:t", only=()),
     ):
         with pytest.raises(ValueError, match=r"empty|max_bytes|ttl_seconds|aws|only"):

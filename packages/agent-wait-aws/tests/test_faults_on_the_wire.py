@@ -13,7 +13,7 @@ from typing import Any
 
 import boto3
 import pytest
-from agent_wait import AnnounceError, FakeClock, InMemoryAnnounce, Question, WaitPolicy, publish
+from agent_wait import AnnounceError, InMemoryAnnounce, Question, WaitPolicy, publish
 from agent_wait_aws import (
     DynamoDbAnnounce,
     EventBridgeAnnounce,
@@ -25,6 +25,7 @@ from botocore.config import Config
 from local_aws import LocalAws
 
 NOW = 4_000_000_000.0
+PATIENCE = 50.0  # the proxy reads a service's whole model before its first fault
 THROTTLED = {
     "sns": "Throttled",
     "sqs": "RequestThrottled",
@@ -200,7 +201,7 @@ def test_throttled_once_it_is_sent_again_by_boto3_and_arrives(
     # The proxy gives SQS's codes a namespace that boto3 does not know as throttling; the status it knows.
     proxy.inject(service=service, error={"code": THROTTLED[service], "status": 503}, times=1)
 
-    publication = publish(questions(count), "thread-1", backend.announcer)
+    publication = publish(questions(count), "thread-1", backend.announcer, budget=PATIENCE)
 
     publication.raise_for_failures()
     assert proxy.fired() == 1
@@ -215,7 +216,7 @@ def test_throttled_for_good_it_is_a_failure_that_a_repeat_mends(
     backend, other, asked = build(service, client=impatient(service)), InMemoryAnnounce(), questions(count)
     proxy.inject(service=service, error={"code": THROTTLED[service]})
 
-    publication = publish(asked, "thread-1", [backend.announcer, other])
+    publication = publish(asked, "thread-1", [backend.announcer, other], budget=PATIENCE)
 
     assert [failure.envelope for failure in publication.failures] == list(publication)
     for failure in publication.failures:
@@ -226,7 +227,7 @@ def test_throttled_for_good_it_is_a_failure_that_a_repeat_mends(
     assert backend.count() == 0
 
     proxy.ask("POST", "rules", [])
-    publish(asked, "thread-1", backend.announcer).raise_for_failures()
+    publish(asked, "thread-1", backend.announcer, budget=PATIENCE).raise_for_failures()
     assert backend.count() == count
 
 
@@ -238,7 +239,7 @@ def test_a_connection_that_is_reset_is_a_failure_of_every_question(
     backend, other = build(service, client=impatient(service)), InMemoryAnnounce()
     proxy.inject(service=service, reset=True)
 
-    publication = publish(questions(count), "thread-1", [backend.announcer, other])
+    publication = publish(questions(count), "thread-1", [backend.announcer, other], budget=PATIENCE)
 
     assert [failure.envelope for failure in publication.failures] == list(publication)
     assert all(
@@ -270,7 +271,7 @@ def test_a_reply_lost_on_its_way_back_leaves_one_of_each(
     backend = build(service)
     proxy.inject(service=service, response={"abort_bytes": 0}, times=1)
 
-    publication = publish(questions(count), "thread-1", backend.announcer)
+    publication = publish(questions(count), "thread-1", backend.announcer, budget=PATIENCE)
 
     publication.raise_for_failures()
     assert proxy.fired() == 1
@@ -286,7 +287,7 @@ def test_one_call_of_several_that_fails_is_its_own_questions_failure(
     backend = build(service, client=impatient(service), **options)
     proxy.inject(service=service, error={"code": THROTTLED[service]}, times=1)
 
-    publication = publish(questions(25), "thread-1", backend.announcer)
+    publication = publish(questions(25), "thread-1", backend.announcer, budget=PATIENCE)
 
     failed = len(publication.failures)
     assert failed in (5, 10, *((3, 4) if service == "sqs" else ()))
@@ -305,7 +306,7 @@ def test_items_of_a_transaction_that_conflict_are_written_one_by_one(
         times=1,
     )
 
-    publish(questions(3), "thread-1", backend.announcer, clock=FakeClock(NOW)).raise_for_failures()
+    publish(questions(3), "thread-1", backend.announcer, budget=PATIENCE).raise_for_failures()
 
     assert proxy.fired() == 1
     assert backend.count() == 3
@@ -328,7 +329,7 @@ def test_a_row_that_cannot_be_written_after_all_is_the_one_that_fails(
         error={"code": "ProvisionedThroughputExceededException"},
     )
 
-    publication = publish(asked, "thread-1", backend.announcer)
+    publication = publish(asked, "thread-1", backend.announcer, budget=PATIENCE)
 
     assert [failure.envelope for failure in publication.failures] == [publication[1]]
     assert backend.count() == 2

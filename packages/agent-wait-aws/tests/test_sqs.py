@@ -125,6 +125,13 @@ def test_what_is_above_a_mebibyte_fails_and_what_is_below_does_not(make_envelope
         announcer.deliver(make_envelope(question="é" * 524_288), "created")
 
 
+def test_a_queue_that_takes_less_is_given_less(make_envelope: Make, client: Any) -> None:
+    announcer = SqsAnnounce(STANDARD, client=client, max_bytes=262_144)
+
+    with pytest.raises(AnnounceError, match="at most 262144"):
+        announcer.deliver(make_envelope(question="é" * 131_072), "created")
+
+
 @pytest.mark.usefixtures("moto")
 def test_twenty_arrive_whole(make_envelope: Make) -> None:
     sqs = boto3.client("sqs")

@@ -14,6 +14,17 @@ C = TypeVar("C")
 T = TypeVar("T")
 
 
+def message_limit(max_bytes: int) -> int:
+    """The `MaximumMessageSize` of a topic or a queue, in bytes.
+
+    Raises:
+        ValueError: Not one that SNS and SQS allow: 1,024 to 1,048,576.
+    """
+    if not 1024 <= max_bytes <= 1_048_576:
+        raise ValueError(f"max_bytes is 1,024 to 1,048,576, not {max_bytes}")
+    return max_bytes
+
+
 class AwsAnnounce(BaseAnnounce, Generic[C]):
     """An announcer on one boto3 client."""
 

@@ -18,7 +18,6 @@ def side_by_side(jobs: Sequence[Callable[[], None]], workers: int) -> None:
     """
     waiting = iter(jobs)
     lock = threading.Lock()
-
     raised: list[BaseException] = []
 
     def work() -> None:
@@ -37,10 +36,8 @@ def side_by_side(jobs: Sequence[Callable[[], None]], workers: int) -> None:
         thread = threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True)
         try:
             thread.start()
-        except (
-            RuntimeError
-        ):  # the interpreter is going down, or there are no threads left: the caller does it all
-            break
+        except RuntimeError:
+            break  # The interpreter is going down, or has no threads left: the caller does it all.
         threads.append(thread)
     work()
     for thread in threads:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from agent_wait import Clock, SystemClock, Transition, WaitEnvelope
 
 from agent_wait_aws._announce import AwsAnnounce
-from agent_wait_aws._clients import LazyClient, Session
+from agent_wait_aws._clients import LazyClient, Session, region_of_arn
 from agent_wait_aws._faults import as_announce_error, code_of, too_large
 from agent_wait_aws._keys import digest, group_id
 from agent_wait_aws._lanes import side_by_side
@@ -65,7 +65,7 @@ class SchedulerAnnounce(AwsAnnounce[SchedulerClient]):
         role_arn: The role by which Scheduler sends to it.
         dead_letter_arn: An SQS queue for what could not be sent; None for none.
         client: A boto3 `scheduler` client; None makes one when first needed, with boto3's standard retries.
-        region_name: None is the session's.
+        region_name: None is the target's, which is where Scheduler reaches it.
         session: A boto3 session to make the client from; None is boto3's default one, or one that all
             announcers share.
         clock: What a deadline is compared with; None is the machine's.
@@ -91,7 +91,9 @@ class SchedulerAnnounce(AwsAnnounce[SchedulerClient]):
         for name, value in (("group_name", group_name), ("target_arn", target_arn), ("role_arn", role_arn)):
             if not value:
                 raise ValueError(f"{name} is empty")
-        lazy = LazyClient("scheduler", client=client, region_name=region_name, session=session)
+        lazy = LazyClient(
+            "scheduler", client=client, region_name=region_name or region_of_arn(target_arn), session=session
+        )
         super().__init__(f"scheduler:{group_name}", lazy, only)
         self._group_name = group_name
         self._target: dict[str, Any] = {"Arn": target_arn, "RoleArn": role_arn}

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from agent_wait import Transition, WaitEnvelope
 
-from agent_wait_aws._announce import BatchAnnounce
+from agent_wait_aws._announce import BatchAnnounce, message_limit
 from agent_wait_aws._attributes import attributes_size, message_attributes
 from agent_wait_aws._clients import LazyClient, Session, region_of_arn
 from agent_wait_aws._faults import entry_error
@@ -52,7 +52,7 @@ class SnsAnnounce(BatchAnnounce[SnsClient]):
         region_name: None is the topic's.
         session: A boto3 session to make the client from; None is boto3's default one, or one that all
             announcers share.
-        max_bytes: What the topic's `MaximumMessageSize` says, 1,024 to 1,048,576 bytes.
+        max_bytes: The topic's `MaximumMessageSize`, 1,024 to 1,048,576.
         only: The transitions it wants, such as `("created",)`; None for all.
 
     Raises:
@@ -71,14 +71,12 @@ class SnsAnnounce(BatchAnnounce[SnsClient]):
     ) -> None:
         if not topic_arn:
             raise ValueError("topic_arn is empty")
-        if not 1024 <= max_bytes <= 1_048_576:
-            raise ValueError(f"max_bytes is 1,024 to 1,048,576, not {max_bytes}")
         lazy = LazyClient(
             "sns", client=client, region_name=region_name or region_of_arn(topic_arn), session=session
         )
         super().__init__(f"sns:{topic_arn.rpartition(':')[2]}", lazy, only)
         self._topic_arn = topic_arn
-        self._limit = max_bytes
+        self._limit = message_limit(max_bytes)
         self._most = BATCH
 
     def _entry(self, index: int, envelope: WaitEnvelope) -> Entry:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from agent_wait import Transition, WaitEnvelope
 
-from agent_wait_aws._announce import BatchAnnounce
+from agent_wait_aws._announce import BatchAnnounce, message_limit
 from agent_wait_aws._attributes import attributes_size, message_attributes
 from agent_wait_aws._clients import LazyClient, Session
 from agent_wait_aws._faults import entry_error
@@ -17,8 +17,8 @@ from agent_wait_aws._text import carried
 BATCH = 10
 """Entries of a SendMessageBatch. Service model 2012-11-05, SendMessageBatch."""
 MAX_BYTES = 1_048_576
-"""Bytes of a message, and of a batch, body and attributes. Service model 2012-11-05, SendMessageBatch; a
-queue whose `MaximumMessageSize` is lower refuses what is above that."""
+"""Bytes of a message, and of a batch, body and attributes, unless the queue's `MaximumMessageSize` says
+otherwise. Service model 2012-11-05, SendMessageBatch."""
 
 _REGION = re.compile(r"https?://(?:sqs\.([a-z0-9-]+)|([a-z0-9-]+)\.queue)\.amazonaws\.com")
 
@@ -55,10 +55,11 @@ class SqsAnnounce(BatchAnnounce[SqsClient]):
         region_name: None is the queue's, if its URL names it, else the session's.
         session: A boto3 session to make the client from; None is boto3's default one, or one that all
             announcers share.
+        max_bytes: The queue's `MaximumMessageSize`, 1,024 to 1,048,576.
         only: The transitions it wants, such as `("created",)`; None for all.
 
     Raises:
-        ValueError: An empty URL or group, or an `only` that names no transition.
+        ValueError: An empty URL or group, a `max_bytes` out of range, or an `only` that names no transition.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class SqsAnnounce(BatchAnnounce[SqsClient]):
         client: SqsClient | None = None,
         region_name: str | None = None,
         session: Session | None = None,
+        max_bytes: int = MAX_BYTES,
         only: Iterable[Transition] | None = None,
     ) -> None:
         if not queue_url:
@@ -81,7 +83,7 @@ class SqsAnnounce(BatchAnnounce[SqsClient]):
         super().__init__(f"sqs:{queue_url.rpartition('/')[2]}", lazy, only)
         self._queue_url = queue_url
         self._group = group_id
-        self._limit = MAX_BYTES
+        self._limit = message_limit(max_bytes)
         self._most = BATCH
 
     def _entry(self, index: int, envelope: WaitEnvelope) -> Entry:
