@@ -1,6 +1,6 @@
 """boto3 as this process's environment points it, typed."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import boto3
 
@@ -25,3 +25,8 @@ def dynamodb() -> "DynamoDBClient":
 
 def table(name: str) -> "Table":
     return boto3.resource("dynamodb").Table(name)
+
+
+def client(service: str) -> Any:
+    """Of a service that only the deployed scenarios speak to."""
+    return cast("Any", boto3).client(service)

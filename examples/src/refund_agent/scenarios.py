@@ -1,10 +1,11 @@
-"""The demo, and the test from end to end: `python -m refund_agent.scenarios [A B ...]`.
+"""The demo, and the test from end to end: `python -m refund_agent.scenarios [--aws] [A B ...]`.
 
 Each scenario goes through real messages of SQS, SNS and DynamoDB, spoken to over HTTP, and then looks at
 what the world saw: the ledger, the topic, the approvals table, the dead-letter queue.
 """
 
 import argparse
+import functools
 import logging
 import sys
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from typing import Any
 from agent_wait import Outcome
 from local_aws import LocalAws
 
+from refund_agent import deployed
 from refund_agent.report import Report
 from refund_agent.resources import Resources
 from refund_agent.world import World
@@ -137,6 +139,7 @@ def nobody_answers(world: World) -> None:
 
 def delivered_twice(world: World) -> None:
     """Delivered twice, while parked and after the end: one question, one refund"""
+    world.deliver_by_hand()
     world.request("refund-f1", "o-1007", "4800.00", "three legs each")
     world.check("handled, but not deleted", expected=["started"], seen=kinds(world.handle_and_die()))
     world.check(
@@ -232,13 +235,15 @@ def kinds(outcomes: list[Outcome]) -> list[str]:
     return [outcome.kind for outcome in outcomes]
 
 
-def run(letters: Sequence[str], report: Report) -> int:
-    """Run the scenarios where boto3 points; returns the exit status."""
-    resources = Resources.create("refund")
+def run(letters: Sequence[str], report: Report, make_world: Callable[[], World] | None = None) -> int:
+    """Run the scenarios where boto3 points, each in a world of its own; returns the exit status."""
+    if make_world is None:
+        resources = Resources.create("refund")
+        make_world = functools.partial(World, resources, report)
     try:
         for letter in letters:
             report.begin(letter, SCENARIOS[letter].__doc__ or "")
-            SCENARIOS[letter](World(resources, report))
+            SCENARIOS[letter](make_world())
     finally:
         status = report.close()
     return status
@@ -251,11 +256,19 @@ def main() -> int:
     parser.add_argument(
         "scenario", nargs="*", type=letter, help=f"one or more of {', '.join(SCENARIOS)}; left out: all"
     )
-    letters = parser.parse_args().scenario or list(SCENARIOS)
+    parser.add_argument("--aws", action="store_true", help="against a deployed stack, where boto3 points")
+    parser.add_argument("--stack", default="RefundAgent", help="its name (%(default)s)")
+    parser.add_argument("--clear", action="store_true", help="first delete everything that it holds")
+    arguments = parser.parse_args()
+    letters = arguments.scenario or list(SCENARIOS)
+    report = Report()
     # What is refused on purpose is told by the report.
     logging.basicConfig(level=logging.ERROR)
+    if arguments.aws:
+        with deployed.attached(arguments.stack, clear=arguments.clear) as stack:
+            return run(letters, report, lambda: deployed.DeployedWorld(stack, report))
     with LocalAws() as local_aws, local_aws.in_environment():
-        return run(letters, Report())
+        return run(letters, report)
 
 
 def letter(text: str) -> str:

@@ -10,10 +10,16 @@ from refund_agent.resources import Resources
 
 
 class Seen:
-    """Looks at everything and changes nothing that the agent looks at."""
+    """Looks at everything and changes nothing that the agent looks at.
 
-    def __init__(self, resources: Resources) -> None:
+    Args:
+        resources: What is looked at.
+        wait_seconds: How long a queue is listened to before it counts as empty, 0 to 20.
+    """
+
+    def __init__(self, resources: Resources, *, wait_seconds: int = 0) -> None:
         self._resources = resources
+        self._wait_seconds = wait_seconds
         self._approvals = Approvals(resources)
         self._ledger = DynamoDbLedger(resources.ledger_table)
         self._sqs = aws.sqs()
@@ -64,4 +70,7 @@ class Seen:
         return bodies
 
     def _receive(self, queue_url: str) -> list[Any]:
-        return self._sqs.receive_message(QueueUrl=queue_url, MaxNumberOfMessages=10).get("Messages", [])
+        received = self._sqs.receive_message(
+            QueueUrl=queue_url, MaxNumberOfMessages=10, WaitTimeSeconds=self._wait_seconds
+        )
+        return received.get("Messages", [])

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from agent_wait import Outcome
@@ -14,7 +15,7 @@ from refund_agent.report import Report, answer_text, plural, question_text
 from refund_agent.resources import Resources
 from refund_agent.seen import Seen
 from refund_agent.sweep import sweep
-from refund_agent.worker import Worker
+from refund_agent.worker import Delivery, Worker
 
 
 class World:
@@ -85,6 +86,9 @@ class World:
         self.report.say("agent", "ends, and another one takes over")
         self._start_process()
 
+    def deliver_by_hand(self) -> None:
+        """For a scenario with `handle_and_die`: nothing is handled but in there and in `work`."""
+
     def work(self) -> list[Outcome]:
         """Let the agent handle everything that is in its queue."""
         outcomes: list[Outcome] = []
@@ -106,12 +110,16 @@ class World:
         for delivery, outcome in zip(deliveries, outcomes, strict=True):
             self._tell(outcome, receives=delivery.receives)
         self.report.say("agent", f"dies before it has deleted {plural(len(deliveries), 'message')}")
+        self.give_back(deliveries)
+        self._start_process()
+        return outcomes
+
+    def give_back(self, deliveries: Sequence[Delivery]) -> None:
+        """Let them come again now, in order."""
         for delivery in reversed(deliveries):
             self._sqs.change_message_visibility(
                 QueueUrl=self.resources.entry_queue_url, ReceiptHandle=delivery.receipt, VisibilityTimeout=0
             )
-        self._start_process()
-        return outcomes
 
     def sweep(self) -> None:
         """What the clock does every minute."""
