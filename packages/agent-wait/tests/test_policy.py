@@ -52,6 +52,7 @@ def test_every_field_goes_out_and_comes_back() -> None:
         answer_schema={"type": "object"},
         redact=("token",),
     )
+    assert policy.timeout_seconds == 259_200
     assert policy.to_dict() == FULL
     assert list(policy.to_dict()) == [field.name for field in dataclasses.fields(WaitPolicy)]
     assert json.loads(json.dumps(policy.to_dict())) == FULL
@@ -118,6 +119,12 @@ def test_a_policy_is_frozen_and_shares_nothing_with_what_it_was_made_of() -> Non
     assert policy.tags == {"a": "b"}
     with pytest.raises(dataclasses.FrozenInstanceError):
         policy.timeout = "P1D"  # pyright: ignore[reportAttributeAccessIssue]
+    assert not hasattr(policy, "__dict__")
+
+
+def test_fields_go_by_name_so_that_a_later_one_breaks_nobody() -> None:
+    with pytest.raises(TypeError):
+        WaitPolicy("P3D")  # pyright: ignore[reportCallIssue]
 
 
 def test_whatever_the_default_is_made_of_it_is_published_as_json() -> None:

@@ -100,8 +100,8 @@ class CompositeAnnounce(BaseAnnounce):
         only: Iterable[Transition] | None = None,
     ) -> None:
         super().__init__(only=only)
-        self.announcers = as_announcers(announcers)
-        self.budget = checked_budget(budget)
+        self.announcers: tuple[AnnounceAdapter, ...] = as_announcers(announcers)
+        self.budget: float = checked_budget(budget)
 
     def announce(self, envelope: WaitEnvelope, transition: Transition) -> Exception | None:
         """Announce through all; returns the one error, or an `AnnounceFailed` of several."""

@@ -64,7 +64,7 @@ class AnnouncerContract(ABC):
             def hang_backend(self): self.server.pause()
     """
 
-    hang_budget = 0.5
+    hang_budget: float = 0.5
     """Seconds that a publish waits for the hanging backend: fewer than the announcer waits itself."""
 
     @abstractmethod

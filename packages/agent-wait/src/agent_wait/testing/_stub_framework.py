@@ -26,7 +26,7 @@ class StubFramework(Framework):
     """
 
     name = "stub"
-    hidden_params = ("context",)
+    hidden_params: tuple[str, ...] = ("context",)
 
     def __init__(self, thread_id: str = "t-1") -> None:
         self.thread_id = thread_id
