@@ -576,3 +576,78 @@ def test_a_damaged_row_is_an_error_and_no_unknown_thread(data: bytes) -> None:
 
     with pytest.raises(WaitError, match="damaged"):
         host.handle(START)
+
+
+def failing(ran: Ran) -> Callable[..., str]:
+    def fails(n: int) -> str:
+        ran.append(n)
+        raise ConnectionError
+
+    return fails
+
+
+def test_a_start_that_raises_leaves_the_thread_as_it_was_and_runs_again(ran: Ran) -> None:
+    host = Host(make_agent([failing(ran)], [("fails", "c0", {"n": 1})], "done"))
+    for _ in range(2):
+        with pytest.raises(ConnectionError):
+            host.handle(START)
+
+    assert host.store.rows == {}
+    assert ran == [1, 1]
+
+
+async def test_the_awaited_way_keeps_answers_and_leaves_a_start_that_raised_alone(
+    refund: Callable[..., str], ran: Ran
+) -> None:
+    broken = Host(make_agent([failing(ran)], [("fails", "c0", {"n": 1})], "done"))
+    with pytest.raises(ConnectionError):
+        await broken.publisher.ahandle(START)
+    assert broken.store.rows == {}
+
+    host = Host(make_agent([refund], CALLS, "done"))
+    await host.publisher.ahandle(START)
+    assert (await host.publisher.ahandle(host.reply(APPROVE, 0))).kind == "kept"
+    assert (await host.publisher.ahandle(host.reply(APPROVE, 1))).kind == "resumed"
+    assert len(ran) == 3
+
+
+def test_an_edit_of_the_wrong_type_of_a_tool_that_never_heard_of_us_spends_the_question(ran: Ran) -> None:
+    """Pydantic AI tells the model, which calls again, and that is another question."""
+    calls = [("gate", "c0", {"amount": 3})]
+    host = Host(make_agent(bare(ran), calls, [("gate", "c1", {"amount": 3})], "done"))
+    host.handle(START)
+    host.handle(host.reply({"action": "approve", "args": {"amount": "many"}}))
+
+    assert ran == []
+    assert host.open_ids() == ["c1"]
+
+
+@pytest.mark.requirement("EXCEPT-EXCEPTION-EATS-IT")
+def test_an_except_exception_around_a_wait_swallows_the_park_and_runs_no_body(ran: Ran) -> None:
+    @wait
+    def pay(context: RunContext[Any], n: int) -> str:
+        ran.append(n)
+        return "paid"
+
+    def careless(context: RunContext[Any], n: int) -> str:
+        try:
+            return pay(context, n)
+        except Exception as error:  # noqa: BLE001  # what is tested
+            return type(error).__name__
+
+    host = Host(make_agent([careless], [("careless", "c0", {"n": 1})], "done"))
+
+    assert host.handle(START).result.output == "done"
+    assert (host.returns(), host.open_ids(), ran) == ({"c0": "ApprovalRequired"}, [], [])
+
+
+def test_a_park_of_an_agent_within_a_tool_does_not_come_up(refund: Callable[..., str], ran: Ran) -> None:
+    async def delegate() -> Any:
+        inner = make_agent([refund], CALLS[:1], "inner done")
+        return (await inner.run("go")).output
+
+    host = Host(make_agent([delegate], [("delegate", "c0", {})], "done"))
+
+    assert host.handle(START).result.output == "done"
+    assert (host.open_ids(), ran) == ([], [])
+    assert "approvals" in str(host.returns()["c0"])

@@ -253,10 +253,20 @@ def test_a_direct_call_takes_no_argument_of_its_own_for_the_context(refund: Call
 def test_a_call_that_when_lets_through_gets_its_arguments_also_when_called_directly() -> None:
     @wait(when=lambda amount: amount > 5)
     def act(amount: int, note: str = "") -> str:
+        current = current_wait()
+        assert current is not None
+        with pytest.raises(WaitError, match="no thread"):
+            _ = current.thread_id
+        if note == "fail":
+            raise ConnectionError
         return f"{amount} {note}"
 
+    with pytest.raises(ConnectionError):
+        act(3, "fail")
+
+    assert act(3, "x") == "3 x"
     with pytest.raises(WaitError):
-        act(3, "x")
+        act(6)
 
 
 def test_bad_then_bad_then_good_counts_the_attempts_and_runs_once(

@@ -15,7 +15,7 @@ from strands.session.file_session_manager import FileSessionManager
 from strands.types.exceptions import EventLoopException, SessionException
 from strands_support import APPROVE, REJECT, START, Host, make_agent
 from strands_wait import StrandsAdapter, wait
-from strands_wait._thread import marked_input
+from strands_wait._thread import mark, marked_input, thread_state
 
 Ran = list[Any]
 
@@ -385,6 +385,14 @@ def test_a_start_without_an_id_is_run_as_it_is(tmp_path: Path) -> None:
 
     assert host.handle({"thread_id": "t-1", "input": "hi"}).kind == "started"
     assert host.adapter.state("t-1").starts == ()
+
+
+def test_a_thread_whose_messages_a_server_keeps_is_known_by_its_state(tmp_path: Path) -> None:
+    agent = Host(tmp_path, []).agent("t-1")
+    mark(agent, ["s-1"], running=True)
+
+    state = thread_state(agent)
+    assert (state.known, state.starts, state.unfinished) == (True, ("s-1",), False)
 
 
 def test_a_tool_that_is_called_without_a_model_has_a_name_too(tmp_path: Path, small: Any, ran: Ran) -> None:

@@ -15,6 +15,7 @@ from strands_support import (
     REJECT,
     START,
     Host,
+    Script,
     Turn,
     make_agent,
     questions_in,
@@ -242,6 +243,36 @@ def test_the_agent_parameter_that_strands_injects_is_not_published(tmp_path: Pat
 def test_a_call_outside_of_a_run_says_what_is_missing(refund: Any) -> None:
     with pytest.raises(WaitError, match=r"@tool\(context=True\)"):
         refund("o-1")
+
+
+def test_a_call_that_when_lets_through_needs_no_run() -> None:
+    @wait(when=lambda amount: amount > 5)
+    def act(amount: int, note: str = "") -> str:
+        current = current_wait()
+        assert current is not None
+        with pytest.raises(WaitError, match="no thread"):
+            _ = current.thread_id
+        if note == "fail":
+            raise ConnectionError
+        return f"{amount} {note}"
+
+    assert act(3, "x") == "3 x"
+    with pytest.raises(ConnectionError):
+        act(3, "fail")
+
+
+def test_a_parked_call_is_known_again_where_a_server_keeps_the_messages(refund: Any, ran: Ran) -> None:
+    """Strands restores no messages then, but what it stored of the call that is parked."""
+    agent = make_agent([refund], ORDER, "done", "done")
+    parked = agent("hi")
+    announced = InMemoryAnnounce()
+    publish_interrupts(parked, "t-1", announced)
+    agent.messages.clear()
+
+    responses: Any = interrupt_responses({**announced.last.reply_with, "answer": APPROVE}, parked)
+    agent.model = Script("done")
+    agent(responses)
+    assert len(ran) == 1
 
 
 def test_bad_then_bad_then_good_counts_the_attempts_and_runs_once(

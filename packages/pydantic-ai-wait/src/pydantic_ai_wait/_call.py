@@ -3,7 +3,7 @@
 import json
 from typing import Any, cast
 
-from agent_wait import JSON, WaitError, unwrap_answer
+from agent_wait import JSON, unwrap_answer
 from pydantic_ai import ApprovalRequired, RunContext
 
 from pydantic_ai_wait._record import (
@@ -122,17 +122,10 @@ class ToolCall:
         return record.attempt if record.fingerprint == fingerprint else 1
 
 
-def current_call(context: RunContext[Any] | None) -> ToolCall:
-    """The tool call that a context belongs to.
-
-    Raises:
-        WaitError: There is no context, or none of a tool call.
-    """
+def call_of(context: RunContext[Any] | None) -> ToolCall | None:
+    """The tool call that a context belongs to; None without a context, or with one of no tool call."""
     if context is None or context.tool_call_id is None:
-        raise WaitError(
-            "a wait needs a tool call of Pydantic AI around it: register the function with "
-            "@agent.tool, Agent(tools=[...]) or a toolset; what a tool calls is given the tool's RunContext"
-        )
+        return None
     call: Any = getattr(context, _ATTRIBUTE, None)
     if not isinstance(call, ToolCall):
         call = ToolCall(context, context.tool_call_id)

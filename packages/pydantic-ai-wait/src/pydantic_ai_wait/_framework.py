@@ -12,7 +12,7 @@ from agent_wait._convert import convert_edits, schema_for
 from pydantic_ai import ApprovalRequired, CallDeferred, RunContext
 
 from pydantic_ai_wait import _results
-from pydantic_ai_wait._call import current_call
+from pydantic_ai_wait._call import ToolCall, call_of
 from pydantic_ai_wait._record import NOTHING
 
 _SPELLED = re.compile(r"\bRunContext\b")
@@ -38,7 +38,12 @@ class PydanticAIFramework(Framework):
         Raises:
             WaitError: There is no tool call around it.
         """
-        call = current_call(_context(call_args))
+        call = _call(call_args)
+        if call is None:
+            raise WaitError(
+                "a wait needs a tool call of Pydantic AI around it: register the function with @agent.tool, "
+                "Agent(tools=[...]) or a toolset; what a tool calls is given the tool's RunContext first"
+            )
         ask = cast("dict[str, Any]", value["__ask__"])
         if ask["attempt"] == 1 and (reply := call.take(ask["fingerprint"])) is not NOTHING:
             return reply
@@ -90,27 +95,27 @@ class PydanticAIFramework(Framework):
 
     def call_identity(self, question: JSON, call_args: Mapping[str, Any]) -> JSON:
         """Run id and time of the response that made the call, its id, and how many equal waits it had."""
-        return current_call(_context(call_args)).identity(question)
+        call = _call(call_args)
+        return None if call is None else call.identity(question)
 
     def call_failed(
         self, error: Exception, question: JSON, identity: JSON, call_args: Mapping[str, Any]
     ) -> None:
         """Let the next equal wait of this tool call be a retry of this one."""
-        if isinstance(error, (ApprovalRequired, CallDeferred)):
-            return
-        number = cast("list[Any]", identity)[-1]
-        current_call(_context(call_args)).retried(question, number)
+        call = _call(call_args)
+        if call is not None and not isinstance(error, (ApprovalRequired, CallDeferred)):
+            call.retried(question, cast("list[Any]", identity)[-1])
 
     def answered(self, value: dict[str, JSON], call_args: Mapping[str, Any]) -> bool:
         """Whether this run of the tool call brings an answer for the wait."""
-        ask = cast("dict[str, Any]", value["__ask__"])
-        return current_call(_context(call_args)).answer(ask["fingerprint"]) is not NOTHING
+        call, ask = _call(call_args), cast("dict[str, Any]", value["__ask__"])
+        return call is not None and call.answer(ask["fingerprint"]) is not NOTHING
 
     def asked_at(self, call_args: Mapping[str, Any]) -> float | None:
         """When the model made the call; for a later wait of it, when the one before was answered."""
-        call = current_call(_context(call_args))
-        if call.has_taken:
-            return call.answered_at()
+        call = _call(call_args)
+        if call is None or call.has_taken:
+            return None if call is None else call.answered_at()
         return None if call.response is None else call.response.timestamp.timestamp()
 
     def convert_edits(self, function: Callable[..., Any], args: Mapping[str, JSON]) -> Mapping[str, Any]:
@@ -120,6 +125,10 @@ class PydanticAIFramework(Framework):
     def schema_for(self, function: Callable[..., Any]) -> JSON | None:
         """By pydantic, as Pydantic AI's tools have it."""
         return schema_for(function)
+
+
+def _call(call_args: Mapping[str, Any]) -> ToolCall | None:
+    return call_of(_context(call_args))
 
 
 def _context(call_args: Mapping[str, Any]) -> RunContext[Any] | None:

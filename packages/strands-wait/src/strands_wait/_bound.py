@@ -9,7 +9,7 @@ from typing import Any, cast
 from agent_wait import make_apublish_interrupts, make_publish_interrupts, make_wait
 from agent_wait._wait import Wait
 
-from strands_wait._call import context_in, current_call
+from strands_wait._call import call_in
 from strands_wait._framework import StrandsFramework
 
 _framework = StrandsFramework()
@@ -56,6 +56,6 @@ def _guarded(waiting: Any) -> Any:
 def _as_text(result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if not isinstance(result, dict) or not {"status", "content"} <= result.keys():
         return cast("Any", result)
-    context = context_in((*args, *kwargs.values()))
-    is_answer = context is not None and current_call(context).has_given(cast("object", result))
+    call = call_in((*args, *kwargs.values()))
+    is_answer = call is not None and call.has_given(cast("object", result))
     return json.dumps(result, ensure_ascii=False) if is_answer else cast("Any", result)

@@ -1,11 +1,11 @@
 """One run of one tool call: which answers Strands has for it, and how it parks."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from agent_wait import JSON, WaitError, unwrap_answer
+from agent_wait import JSON, unwrap_answer
 from strands import ToolContext
 
 _ATTRIBUTE = "_agent_wait_call"
@@ -97,7 +97,10 @@ class ToolCall:
         return self._context.tool_use["toolUseId"]
 
     def _message_id(self) -> str | None:
-        for message in reversed(cast("list[Any]", self._context.agent.messages)):
+        """From the messages; where a server keeps those, from what Strands has stored of the parked call."""
+        pending: Any = interrupt_state(self._context.agent).get("pending_tool_execution")
+        stored = [] if pending is None else [pending["assistant_message"]]
+        for message in reversed([*stored, *cast("list[Any]", self._context.agent.messages)]):
             for block in message["content"]:
                 if "toolUse" in block and block["toolUse"]["toolUseId"] == self._tool_use_id:
                     return message.get("tracking_id")
@@ -121,22 +124,16 @@ def interrupt_state(agent: Any) -> dict[str, Any]:
     return agent.take_snapshot(include=["interrupt_state"]).data["interrupt_state"]
 
 
-def context_in(values: Any) -> ToolContext | None:
+def context_in(values: Iterable[object]) -> ToolContext | None:
     """The `ToolContext` among a call's arguments."""
     return next((cast("ToolContext", value) for value in values if isinstance(value, ToolContext)), None)
 
 
-def current_call(context: ToolContext | None) -> ToolCall:
-    """The tool call that a context belongs to.
-
-    Raises:
-        WaitError: There is no context.
-    """
+def call_in(values: Iterable[object]) -> ToolCall | None:
+    """The tool call that a call's arguments belong to; None where no `ToolContext` is among them."""
+    context = context_in(values)
     if context is None:
-        raise WaitError(
-            "a wait needs the ToolContext of a Strands tool: put @tool(context=True) above @wait; a function "
-            "that a tool calls is given the tool's own, tool_context=tool_context"
-        )
+        return None
     call: Any = getattr(context, _ATTRIBUTE, None)
     if not isinstance(call, ToolCall):
         call = ToolCall(context)

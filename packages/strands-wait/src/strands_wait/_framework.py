@@ -13,7 +13,7 @@ from strands import ToolContext
 from strands.interrupt import InterruptException
 
 from strands_wait import _results
-from strands_wait._call import NOTHING, context_in, current_call
+from strands_wait._call import NOTHING, call_in, context_in
 
 _SPELLED = re.compile(r"\bToolContext\b")
 _CONTEXT = inspect.Parameter(
@@ -37,7 +37,12 @@ class StrandsFramework(Framework):
         Raises:
             WaitError: There is no tool call around it.
         """
-        call = current_call(context_in(call_args.values()))
+        call = call_in(call_args.values())
+        if call is None:
+            raise WaitError(
+                "a wait needs the ToolContext of a Strands tool: put @tool(context=True) above @wait; what "
+                "a tool calls is given the tool's own, tool_context=tool_context"
+            )
         ask = cast("dict[str, Any]", value["__ask__"])
         if ask["attempt"] == 1 and (answer := call.take(ask["fingerprint"])) is not NOTHING:
             return answer
@@ -78,20 +83,21 @@ class StrandsFramework(Framework):
 
     def call_identity(self, question: JSON, call_args: Mapping[str, Any]) -> JSON:
         """Id of the message that holds the call, tool-use id, and how many equal waits the call had."""
-        return current_call(context_in(call_args.values())).identity(question)
+        call = call_in(call_args.values())
+        return None if call is None else call.identity(question)
 
     def call_failed(
         self, error: Exception, question: JSON, identity: JSON, call_args: Mapping[str, Any]
     ) -> None:
         """Let the next equal wait of this tool call be a retry of this one."""
-        if not isinstance(error, InterruptException):
-            number = cast("list[Any]", identity)[-1]
-            current_call(context_in(call_args.values())).retried(question, number)
+        call = call_in(call_args.values())
+        if call is not None and not isinstance(error, InterruptException):
+            call.retried(question, cast("list[Any]", identity)[-1])
 
     def answered(self, value: dict[str, JSON], call_args: Mapping[str, Any]) -> bool:
         """Whether Strands has an answer to this wait."""
-        ask = cast("dict[str, Any]", value["__ask__"])
-        return current_call(context_in(call_args.values())).answer(ask["fingerprint"]) is not NOTHING
+        call, ask = call_in(call_args.values()), cast("dict[str, Any]", value["__ask__"])
+        return call is not None and call.answer(ask["fingerprint"]) is not NOTHING
 
     def convert_edits(self, function: Callable[..., Any], args: Mapping[str, JSON]) -> Mapping[str, Any]:
         """By pydantic, as Strands' tools are."""

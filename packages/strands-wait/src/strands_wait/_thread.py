@@ -18,7 +18,7 @@ _STARTS_KEPT = 16
 
 def thread_state(agent: Agent | None) -> ThreadState:
     """What the thread is."""
-    if agent is None or not agent.messages:
+    if agent is None or not (agent.messages or _own(agent)):
         return ThreadState(known=False)
     pending = questions_of(agent)
     known = kept_starts(agent)
@@ -98,5 +98,7 @@ def _starts_in(messages: Sequence[Any]) -> list[str]:
 
 def _is_open(messages: Sequence[Any]) -> bool:
     """Whether the model's turn is not over: nobody replied yet, or its calls have no results."""
+    if not messages:
+        return False  # a server keeps them
     last = messages[-1]
     return last["role"] == "user" or any("toolUse" in block for block in last["content"])
