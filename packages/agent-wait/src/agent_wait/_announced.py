@@ -10,6 +10,7 @@ from agent_wait._canonical import encode
 from agent_wait._clock import Clock
 from agent_wait._deliver import Announce, CompositeAnnounce, adeliver, as_announcers, deliver
 from agent_wait._envelope import WaitEnvelope, envelope_for
+from agent_wait._errors import AnnounceError
 from agent_wait._policy import WaitPolicy
 from agent_wait._publication import Publication
 from agent_wait._question import Question
@@ -76,12 +77,15 @@ class Announced:
             "function": function,
         }
         if len(publication.failures) >= self._wanting:
-            why = "; ".join(
-                f"{f.announcer}: {f.error or type(f.error).__name__}" for f in publication.failures
-            )
+            why = "; ".join(f"{f.announcer}: {_reason(f.error)}" for f in publication.failures)
             said["status"] = "not_announced"
             said["error"] = why or "no announcer takes created questions"
         return said
+
+
+def _reason(error: Exception) -> str:
+    """What the agent's model may read: a foreign error's text can hold an address, or the question itself."""
+    return str(error) if isinstance(error, AnnounceError) else type(error).__name__
 
 
 def _wanting(announcers: Iterable[AnnounceAdapter]) -> Iterable[AnnounceAdapter]:
