@@ -58,6 +58,23 @@ def test_every_field_goes_out_and_comes_back() -> None:
     assert json.loads(json.dumps(policy.to_dict())) == FULL
 
 
+@pytest.mark.parametrize(
+    ("timeout", "text", "seconds"),
+    [
+        ("p3d", "p3d", 259_200),
+        (60, "PT1M", 60),
+        (0.5, "PT0.5S", 0.5),
+        (timedelta(days=3, seconds=1), "P3DT1S", 259_201),
+        (None, None, None),
+    ],
+    ids=repr,
+)
+def test_a_timeout_is_kept_as_text(timeout: Any, text: str | None, seconds: float | None) -> None:
+    policy = WaitPolicy(timeout=timeout)
+    assert (policy.timeout, policy.timeout_seconds) == (text, seconds)
+    assert policy.to_dict()["timeout"] == text
+
+
 def test_keys_of_a_later_release_are_ignored_and_missing_ones_filled_in() -> None:
     assert WaitPolicy.from_dict({"timeout": "P1D", "escalate_to": ["ada"]}) == WaitPolicy(timeout="P1D")
 
@@ -90,6 +107,8 @@ def test_keys_of_a_later_release_are_ignored_and_missing_ones_filled_in() -> Non
         ({"answer_schema": [1]}, "answer_schema is a JSON Schema object"),
         ({"answer_schema": {"a": {1: 1, "1": 2}}}, "answer_schema.a.1: two keys have the same text"),
         ({"default": {"a": {1: 1, "1": 2}}}, "default.a.1: two keys have the same text"),
+        ({"timeout": True}, "a timeout is a duration, not a bool"),
+        ({"timeout": 1e-9}, "a timeout is above zero and finite"),
         ({"timeout": "soon"}, "timeout 'soon' is not an ISO 8601 duration such as 'P3D' or 'PT4H30M'"),
     ],
     ids=repr,
