@@ -83,6 +83,17 @@ def test_batches_without_an_order_go_side_by_side() -> None:
     assert send_all(entries_of([None] * 40), Wire(announcer="it", send=send, most=10, limit=1000)) == {}
 
 
+def test_groups_go_side_by_side() -> None:
+    barrier = threading.Barrier(3, timeout=10)
+
+    def send(entries: Sequence[Entry]) -> Mapping[int, Exception]:
+        barrier.wait()
+        return {}
+
+    groups = ["a", "b", "c"] * 5
+    assert send_all(entries_of(groups), Wire(announcer="it", send=send, most=10, limit=1000)) == {}
+
+
 def test_a_call_that_fails_fails_its_own_entries_once() -> None:
     def send(entries: Sequence[Entry]) -> Mapping[int, Exception]:
         if entries[0].index == 0:
