@@ -144,13 +144,15 @@ class Agent:
     name: str
     since: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
 
+    def variables(self) -> dict[str, str]:
+        configuration = aws.client("lambda").get_function_configuration(FunctionName=self.name)
+        return configuration["Environment"]["Variables"]
+
     def configure(self, **variables: str) -> None:
         """Change variables of its environment; whatever runs it is then replaced by new processes."""
         client = aws.client("lambda")
-        now = client.get_function_configuration(FunctionName=self.name)
-        known = now["Environment"]["Variables"]
         client.update_function_configuration(
-            FunctionName=self.name, Environment={"Variables": {**known, **variables}}
+            FunctionName=self.name, Environment={"Variables": {**self.variables(), **variables}}
         )
         client.get_waiter("function_updated_v2").wait(FunctionName=self.name)
 
@@ -219,6 +221,8 @@ class DeployedWorld(World):
         super().__init__(stack.resources, report)
         self.seen = Seen(stack.resources, wait_seconds=ARRIVAL_SECONDS)
         self._agent.listen(on=True)
+        if self._agent.variables().get("CLOCK_AHEAD_SECONDS", "0") != "0":
+            self._agent.configure(CLOCK_AHEAD_SECONDS="0")
 
     def answer(self, thread_id: str, answer: Any, *, by: str) -> bool:
         sent = super().answer(thread_id, answer, by=by)
@@ -266,7 +270,7 @@ class DeployedWorld(World):
         outcomes = self._await(len(deliveries))
         self.report.say("agent", f"dies before it has deleted {plural(len(deliveries), 'message')}")
         self.give_back(deliveries)
-        self._start_process()
+        self._replace_processes()
         return outcomes
 
     def sweep(self) -> None:
@@ -275,8 +279,11 @@ class DeployedWorld(World):
         if swept["defaulted"]:
             self.report.say("sweep", "the deadline has passed: answers the default")
 
-    def _start_process(self) -> None:
-        super()._start_process()
+    def restart(self) -> None:
+        super().restart()
+        self._replace_processes()
+
+    def _replace_processes(self) -> None:
         self._agent.configure(CLOCK_AHEAD_SECONDS=str(self.clock.ahead), STARTED_AT=str(time.time_ns()))
 
     def _await(self, count: int) -> list[Outcome]:

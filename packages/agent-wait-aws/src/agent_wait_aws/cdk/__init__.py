@@ -34,7 +34,7 @@ try:
     from agent_wait_aws.cdk._queue import AgentQueue
     from agent_wait_aws.cdk._stack import AgentWaitStack
 except ModuleNotFoundError as missing:
-    if missing.name not in ("aws_cdk", "constructs"):
+    if (missing.name or "").partition(".")[0] not in ("aws_cdk", "constructs"):
         raise
     raise ImportError("agent_wait_aws.cdk needs aws-cdk-lib: pip install 'agent-wait-aws[cdk]'") from missing
 
