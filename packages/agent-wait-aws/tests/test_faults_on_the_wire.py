@@ -22,16 +22,24 @@ from agent_wait_aws import (
     SqsAnnounce,
 )
 from botocore.config import Config
+from botocore.exceptions import ClientError
 from local_aws import LocalAws
 
 NOW = 4_000_000_000.0
-PATIENCE = 50.0  # the proxy reads a service's whole model before its first fault
+PATIENCE = 50.0
 THROTTLED = {
     "sns": "Throttled",
     "sqs": "RequestThrottled",
     "events": "ThrottlingException",
     "dynamodb": "ThrottlingException",
     "scheduler": "ThrottlingException",
+}
+LISTED = {
+    "sns": "list_topics",
+    "sqs": "list_queues",
+    "events": "list_rules",
+    "dynamodb": "list_tables",
+    "scheduler": "list_schedules",
 }
 every_service = pytest.mark.parametrize("service", THROTTLED)
 
@@ -95,9 +103,21 @@ def running_proxy(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory)
                     assert process.poll() is None, log.read_text()
                     assert time.monotonic() < deadline, log.read_text()
                     time.sleep(0.05)
+            read_the_models(proxy)
             yield proxy
         finally:
             process.kill()  # it would wait for the connections that it holds
+
+
+def read_the_models(proxy: Proxy) -> None:
+    """Before its first fault of a service the proxy reads its model, for longer than a client waits."""
+    session: Any = boto3.session.Session("test", "test", region_name="us-east-1")
+    config = Config(retries={"total_max_attempts": 1}, read_timeout=50)
+    for service, call in LISTED.items():
+        proxy.inject(service=service, error={"code": THROTTLED[service]}, times=1)
+        client = session.client(service, endpoint_url=proxy.endpoint, config=config)
+        with pytest.raises(ClientError):
+            getattr(client, call)()
 
 
 @pytest.fixture
