@@ -143,6 +143,7 @@ class _Inbox:
             tagged=lambda tag: _search(request, tag=[*(each for each in tags if each != tag), tag]),
             first=f"/?{urlencode(_without(request, 'after'))}" if "after" in query else "",
             later=later,
+            asked_again=self._asked_again(page) if tab == "done" else (),
             version=self._version_of_list(page),
         )
 
@@ -229,6 +230,16 @@ class _Inbox:
             )
         except ValueError as error:
             raise HTTPException(400, "There is no such page of the list.") from error
+
+    def _asked_again(self, page: Page) -> set[str]:
+        """Which of the page's answers the agent could not use."""
+        threads = {each.question.thread_id for each in page.approvals}
+        asked = {thread_id: self._table.of_thread(thread_id) for thread_id in threads}
+        return {
+            each.question.ask_id
+            for each in page.approvals
+            if view.asked_again(each, asked[each.question.thread_id])
+        }
 
     def _find(self, request: Request) -> tuple[Approval, Sequence[Approval]]:
         """The question that the address names, among those of its thread."""

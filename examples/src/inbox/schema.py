@@ -19,7 +19,7 @@ Kind = Literal["text", "lines", "integer", "number", "decimal", "date", "moment"
 Schema = Mapping[str, Any]
 
 NUMBER = re.compile(r"-?[0-9]{1,60}(\.[0-9]{1,60})?")
-_LINE = 80
+_LINE = 40
 _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 
 

@@ -1,4 +1,4 @@
-"""`python -m inbox.screenshots`: the pictures of docs/inbox.md, taken of the real page in Debian's Chromium."""
+"""`python -m inbox.screenshots`: the pictures of docs/inbox.md, taken of the real page in Chromium."""
 
 import contextlib
 import shutil
@@ -205,9 +205,7 @@ def main() -> int:
             album.take("history", history)
             clock.put_forward(hours=73)
             album.take("expired", lambda page: page_of_expired(page, address))
-    print(
-        f"The pictures are in {IMAGES.relative_to(Path.cwd()) if IMAGES.is_relative_to(Path.cwd()) else IMAGES}"
-    )
+    print(f"The pictures are in {IMAGES}")
     return 0
 
 
