@@ -29,6 +29,10 @@ demo: $(VENV) $(MINISTACK) ## the refund agent, end to end, on an AWS of this ma
 test: $(VENV) $(MINISTACK) ## every test, on the Python of .python-version (ARGS="-k name" narrows)
 	.venv/bin/pytest $(ARGS)
 
+.PHONY: test-services
+test-services: $(VENV) $(MINISTACK) ## the tests that install more than Python packages (ARGS="-k name" narrows)
+	.venv/bin/pytest -m services $(ARGS)
+
 .PHONY: test-matrix
 test-matrix: $(VENV) $(MINISTACK) ## the packages' tests on every other Python from 3.11 to 3.14 that is installed
 	tools/test-matrix $(ARGS)
