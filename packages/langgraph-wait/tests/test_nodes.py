@@ -225,6 +225,33 @@ def test_a_wait_within_an_approved_body_is_a_question_of_its_own(mode: str, save
     assert result["got"] == ["outer paid 1", "outer paid 1"]
 
 
+def test_a_park_within_an_approved_body_gives_its_approval_to_no_equal_call(
+    run: Callable[[Any], Any],
+) -> None:
+    ran: list[int] = []
+
+    @wait
+    async def outer(amount: int) -> str:
+        ran.append(amount)
+        return f"outer {pay(amount)}"
+
+    async def work(_: Log) -> Log:
+        return {"got": list(await asyncio.gather(outer(1), outer(1)))}
+
+    host = Host(is_async=True, run=run)
+    graph = one_node(work, InMemorySaver())
+    [first] = host.start(graph, BEGIN)
+    [inner] = host.publish(host.send(graph, answer_to(first, APPROVE)))
+    assert (inner.question, ran) == ({"function": "pay", "args": {"amount": 1}}, [1])
+    opened = [inner]
+    asked: list[Any] = []
+    while opened:
+        assert opened[0].source is not None
+        asked.append(opened[0].source["function"])
+        opened = host.publish(host.send(graph, answer_to(opened[0], APPROVE)))
+    assert sorted(asked) == ["outer", "pay", "pay"]
+
+
 # What a host does by itself, without `resume_command`.
 
 

@@ -249,17 +249,26 @@ class Crash(BaseException):
 
 
 class DyingSaver(InMemorySaver):
-    """Dies at the n-th checkpoint from now."""
+    """Dies at what `dies` says, and takes nothing from then on, until it is born again."""
 
-    until: int | None = None
+    dies: Callable[[str], bool] | None = None
+    dead: bool = False
 
     def put(self, *args: Any, **kwargs: Any) -> Any:
-        if self.until is not None:
-            self.until -= 1
-            if self.until == 0:
-                self.until = None
-                raise Crash
+        self._live("checkpoint")
         return super().put(*args, **kwargs)
+
+    def put_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
+        self._live(f"writes {list(writes)}")
+        super().put_writes(config, writes, task_id, task_path)
+
+    def _live(self, what: str) -> None:
+        if self.dead or (self.dies is not None and self.dies(what)):
+            self.dead = True
+            raise Crash
+
+    def born_again(self) -> None:
+        self.dead, self.dies = False, None
 
 
 @pytest.mark.requirement("NEXT-IS-EMPTY")
@@ -269,10 +278,11 @@ def test_a_thread_that_died_between_its_last_write_and_the_checkpoint_is_not_fin
     host = Host(is_async=False, run=lambda _: None)
     router = Router.of(host, build("node", desk, saver))
     router.start(input_of("node", ONE))
-    saver.until = 1
+    saver.dies = lambda what: what == "checkpoint"
     message = answer_to(host.asked, APPROVE)
     with pytest.raises(Crash):
         router.handle(message)
+    saver.born_again()
     state = LangGraphAdapter(build("node", desk, saver)).state(THREAD)
     assert (state.pending, state.unfinished, state.held) == ((), True, False)
     assert router.handle(message).kind == "continued"
@@ -337,6 +347,42 @@ def test_a_process_that_died_at_a_node_before_any_breakpoint_is_continued(saver:
         router.start({"done": ""})
     assert router.start({"done": ""}).kind == "continued"
     assert ran == ["first"]
+
+
+def test_where_a_breakpoint_is_set_a_step_that_failed_is_continued_all_the_same(
+    mode: str, saver: Saver, host: Host
+) -> None:
+    failures = [RuntimeError("died")]
+    ran: list[str] = []
+
+    def work(_: Log) -> Log:
+        if failures:
+            raise failures.pop()
+        ran.append("work")
+        return {}
+
+    router = Router.of(host, one_node(work, saver, interrupt_after=["work"]))
+    with pytest.raises(RuntimeError, match="died"):
+        router.start({"done": ""})
+    assert router.start({"done": ""}).kind == "continued"
+    assert ran == ["work"]
+
+
+def test_where_a_breakpoint_is_set_a_step_that_died_half_way_is_continued_all_the_same() -> None:
+    saver, ran = DyingSaver(), list[str]()
+    saver.dies = lambda what: "'b'" in what
+    builder: Any = StateGraph(Log)
+    builder.add_node("a", lambda _: ran.append("a") or {})
+    builder.add_node("b", lambda _: ran.append("b") or {"done": "b"})
+    builder.add_edge(START, "a")
+    builder.add_edge(START, "b")
+    graph = builder.compile(checkpointer=saver, interrupt_after=["b"])
+    router = Router.of(Host(is_async=False, run=lambda _: None), graph)
+    with pytest.raises(Crash):
+        router.start({"done": ""})
+    saver.born_again()
+    assert router.start({"done": ""}).kind == "continued"
+    assert sorted(ran) == ["a", "b", "b"]
 
 
 @pytest.mark.requirement("CONCURRENT-DOUBLE-APPROVE")

@@ -222,7 +222,7 @@ def test_an_empty_object_without_an_id_is_lost(lost: dict[str, Any]) -> None:
 
 
 def test_a_subgraph_without_checkpoints_fails_under_durability_sync_and_keeps_no_question() -> None:
-    # No upstream thread. Without a checkpoint a question's id differs from run to run, so that no answer by it
+    # No upstream thread. Without a checkpoint a question's id differs from run to run, so no answer by it
     # ever arrives, and durability="sync" waits for a checkpoint that is never made.
     inner: Any = StateGraph(Log)
     inner.add_node("work", lambda _: {"got": [interrupt("?")]})
