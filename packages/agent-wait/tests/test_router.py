@@ -150,6 +150,13 @@ def test_the_last_sixteen_starts_are_known() -> None:
     assert steps[1] == Begin(value={"order": 1}, starts=(*known[1:], "new"))
 
 
+def test_an_older_start_is_known_as_well() -> None:
+    outcome, steps = route(start("s-1"), ThreadState(known=True, starts=("s-1", "s-2")))
+
+    assert steps == [Read()]
+    assert outcome.kind == "republished"
+
+
 def test_a_start_without_an_id_keeps_the_known_ids() -> None:
     outcome, steps = route(start(), FINISHED, FINISHED)
 

@@ -106,7 +106,7 @@ def closed_asks(
     parked = _parked(message.thread_id, after)
     named = message.ask_id if isinstance(message, Answer) and after.known else None
     closed = {ask: seen[ask] for ask in seen if ask not in parked and (applied or ask == named)}
-    if isinstance(message, Answer) and named is not None and named not in closed and named not in parked:
+    if isinstance(message, Answer) and named is not None and named not in closed:
         question = _question_of(message)
         if question is not None and all(
             q.id != question.id or _is_later(q, question) for q in parked.values()
@@ -125,11 +125,7 @@ def _question_of(answer: Answer) -> Question | None:
 
 
 def _is_later(question: Question, than: Question) -> bool:
-    return (
-        than.fingerprint is not None
-        and question.fingerprint == than.fingerprint
-        and question.attempt > than.attempt
-    )
+    return question.fingerprint == than.fingerprint and question.attempt > than.attempt
 
 
 def _verdict(
