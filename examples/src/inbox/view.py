@@ -1,10 +1,9 @@
 """What the templates say of a question and of its answer."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from urllib.parse import urlencode
 
 from agent_wait import JSON, WaitEnvelope
@@ -12,7 +11,7 @@ from refund_agent.approvals import Approval
 
 from inbox.form import REDACTED
 from inbox.schema import same
-from inbox.text import as_json, brief, human
+from inbox.text import as_json, brief, human, visible
 
 DEADLINE = "deadline"
 """Who answers when nobody has: the sweep, and the scheduler."""
@@ -211,6 +210,22 @@ def matches(approval: Approval, words: str, tags: Sequence[tuple[str, str]]) -> 
     question = approval.question
     if any(question.tags.get(name) != value for name, value in tags):
         return False
-    parts: list[Any] = [question.question, question.tags, question.thread_id, approval.answered_by]
-    haystack = as_json(parts).casefold()
-    return all(word in haystack for word in words.casefold().split())
+    told: list[JSON] = [question.question, dict(question.tags), question.thread_id, approval.answered_by]
+    haystack = visible("\n".join(_texts(told))).casefold()
+    return all(word in haystack for word in visible(words).casefold().split())
+
+
+def _texts(value: JSON) -> Iterator[str]:
+    match value:
+        case dict(members):
+            for name, each in members.items():
+                yield human(name)
+                yield from _texts(each)
+        case list(items):
+            for each in items:
+                yield from _texts(each)
+        case str(text):
+            yield text
+            yield human(text)
+        case other:
+            yield as_json(other)

@@ -85,15 +85,17 @@ class Desk:
     ) -> WaitEnvelope:
         self._asked += 1
         policy = {"allowed_actions": ("approve", "reject"), "answer_schema": REFUND_SCHEMA, **policy}
+        question = question or {"function": "issue_refund", "args": REFUND}
+        is_call = isinstance(question, dict) and "function" in question
         asked = Question(
             f"q-{self._asked}",
-            question if question is not None else {"function": "issue_refund", "args": REFUND},
+            question,
             WaitPolicy(timeout=timeout, **policy),
             fingerprint=fingerprint or f"sha256:{self._asked:064x}",
             asked_at=self.clock.now(),
             attempt=attempt,
             error=error,
-            source={"function": "issue_refund", "framework": "langgraph"},
+            source={"function": "issue_refund" if is_call else None, "framework": "langgraph"},
         )
         publication = publish([asked], thread_id, self.announce, clock=self.clock)
         publication.raise_for_failures()
