@@ -49,6 +49,10 @@ format: $(VENV) ## rewrite the sources as `check` wants them, as far as that goe
 	.venv/bin/ruff check --fix-only .
 	.venv/bin/ruff format .
 
+.PHONY: bench
+bench: $(VENV) ## what the core costs, beside a plain call and a plain import
+	.venv/bin/python benchmarks/core.py
+
 .PHONY: wheels
 wheels: $(VENV) ## build the distributions into dist/
 	tools/build-wheels dist

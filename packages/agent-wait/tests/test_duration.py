@@ -150,7 +150,6 @@ def test_a_timestamp_is_utc_in_whole_seconds_wherever_the_machine_is(monkeypatch
     try:
         assert to_rfc3339(1_760_000_000.999) == "2025-10-09T08:53:20Z"
         assert to_rfc3339(-0.5) == "1969-12-31T23:59:59Z"
-        assert to_rfc3339(-62_135_596_800) == "0001-01-01T00:00:00Z"
         assert from_rfc3339("2025-10-09T08:53:20Z") == 1_760_000_000
     finally:
         monkeypatch.undo()

@@ -456,7 +456,7 @@ def test_a_call_that_python_would_refuse_is_refused_alike(stub: StubFramework) -
     @make_wait(stub)
     def refund(amount: int) -> None: ...
 
-    with pytest.raises(TypeError, match="missing a required argument: 'amount'"):
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'amount'"):
         refund()  # pyright: ignore[reportCallIssue]
     assert stub.asked == []
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 from agent_wait._canonical import to_plain
 from agent_wait._types import JSON
@@ -71,13 +71,8 @@ def wrap_answer(message: Mapping[str, Any], *, at: float) -> JSON:
 
 def unwrap_answer(value: Any) -> WrappedAnswer | None:
     """Read what `wrap_answer` made, one level deep; None for anything else, which is an answer as sent."""
-    if type(value) is not dict or len(cast("Any", value)) != 1:
-        return None
-    inner = cast("dict[str, Any]", value).get(_WRAPPER)
-    if type(inner) is not dict:
-        return None
-    read = cast("dict[str, Any]", inner)
-    if "answer" not in read or type(read.get("fingerprint")) is not str:
+    read = wrapped_part(value)
+    if read is None:
         return None
     return WrappedAnswer(
         answer=read["answer"],
@@ -87,6 +82,16 @@ def unwrap_answer(value: Any) -> WrappedAnswer | None:
         at=read.get("at"),
         answered_by=read.get("answered_by"),
     )
+
+
+def wrapped_part(value: Any) -> dict[str, Any] | None:
+    """What is in the wrapper, as it was parked; None for anything that is no wrapper."""
+    if not _is_object(value) or len(value) != 1:
+        return None
+    read: Any = value.get(_WRAPPER)
+    if not _is_object(read):
+        return None
+    return read if "answer" in read and type(read.get("fingerprint")) is str else None
 
 
 def is_answer(message: object) -> bool:
@@ -117,17 +122,18 @@ def judge(answer: Any) -> Verdict:
     """The answer table of the contract, as far as it does not need the function."""
     if type(answer) is str:
         return _again_if_encoded(answer)
-    if type(answer) is not dict:
+    if not _is_object(answer) or answer.get("action") != "approve":
         return _GIVE
-    said = cast("dict[str, Any]", answer)
-    if said.get("action") != "approve":
-        return _GIVE
-    if "args" not in said:
+    if "args" not in answer:
         return _RUN
-    edits = said["args"]
-    if type(edits) is not dict:
+    edits: Any = answer["args"]
+    if not _is_object(edits):
         return Verdict("again", "args must be an object of argument names and values")
     return Verdict("run", edits) if edits else _RUN
+
+
+def _is_object(value: Any) -> bool:
+    return type(value) is dict
 
 
 def _again_if_encoded(text: str) -> Verdict:

@@ -2,11 +2,10 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 from agent_wait import _identity
-from agent_wait._answer import judge, unwrap_answer
+from agent_wait._answer import judge, wrapped_part
 from agent_wait._canonical import encode, text_of, to_plain
 from agent_wait._clock import Clock
 from agent_wait._errors import QuestionError, QuestionTooLarge, WaitError
@@ -20,17 +19,18 @@ _MAX_ERROR = 1_000
 _MAX_ATTEMPTS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
 class Named:
     """A question with what names it."""
 
-    question: JSON
-    encoded: str
-    identity: JSON
-    fingerprint: str
+    __slots__ = ("encoded", "fingerprint", "identity", "question")
+
+    def __init__(self, question: JSON, encoded: str, identity: JSON, fingerprint: str) -> None:
+        self.question = question
+        self.encoded = encoded
+        self.identity = identity
+        self.fingerprint = fingerprint
 
 
-@dataclass(frozen=True, slots=True)
 class Given:
     """An answer that reached the call it names.
 
@@ -41,10 +41,15 @@ class Given:
         question_id: The id it was sent under; None when it was given by the framework's own means.
     """
 
-    answer: Any
-    edits: Mapping[str, Any] | None
-    answered_by: str | None
-    question_id: str | None
+    __slots__ = ("answer", "answered_by", "edits", "question_id")
+
+    def __init__(
+        self, answer: Any, edits: Mapping[str, Any] | None, answered_by: str | None, question_id: str | None
+    ) -> None:
+        self.answer = answer
+        self.edits = edits
+        self.answered_by = answered_by
+        self.question_id = question_id
 
 
 def name_question(framework: Framework, question: JSON, call_args: Mapping[str, Any]) -> Named:
@@ -138,12 +143,12 @@ class Asker:
         for attempt in range(1, _MAX_ATTEMPTS):
             value = self.value(named, call_args, attempt=attempt, error=error, at=at)
             reply = self._framework.interrupt(value, call_args)
-            wrapped = unwrap_answer(reply)
-            at = None if wrapped is None else wrapped.at
-            if wrapped is not None and wrapped.fingerprint != named.fingerprint:
+            wrapped = wrapped_part(reply)
+            at = None if wrapped is None else wrapped.get("at")
+            if wrapped is not None and wrapped["fingerprint"] != named.fingerprint:
                 error = "the answer was for another question"
                 continue
-            answer = reply if wrapped is None else wrapped.answer
+            answer = reply if wrapped is None else wrapped["answer"]
             try:
                 edits = read(answer)
             except QuestionError as unusable:
@@ -151,7 +156,7 @@ class Asker:
                 continue
             if wrapped is None:
                 return Given(answer, edits, None, None)
-            return Given(answer, edits, wrapped.answered_by, wrapped.question_id)
+            return Given(answer, edits, wrapped.get("answered_by"), wrapped.get("question_id"))
         raise WaitError(
             f"{self._framework.name} gave {_MAX_ATTEMPTS} unusable answers to one question without parking"
         )

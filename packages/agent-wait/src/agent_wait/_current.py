@@ -1,8 +1,7 @@
 """What a body may know about the wait that let it run."""
 
-from collections.abc import Callable
 from contextvars import ContextVar
-from functools import cached_property
+from typing import Any, Protocol
 
 from agent_wait._types import JSON
 
@@ -21,36 +20,51 @@ class CurrentWait:
             call. Hand it to whatever must not happen twice when the process dies right after it.
     """
 
+    __slots__ = ("_call", "_named", "_names", "answer", "answered_by", "asked", "question_id")
+
     def __init__(
         self,
-        *,
+        names: "Names",
+        call: Any,
+        named: Any,
         asked: bool,
-        thread_id: Callable[[], str],
-        key: Callable[[str], str],
         answer: JSON = None,
         answered_by: str | None = None,
         question_id: str | None = None,
     ) -> None:
+        self._names = names
+        self._call = call
+        self._named = named
         self.asked = asked
         self.answer = answer
         self.answered_by = answered_by
         self.question_id = question_id
-        self._thread_id = thread_id
-        self._key = key
 
-    @cached_property
+    @property
     def thread_id(self) -> str:
         """The thread of the run."""
-        return self._thread_id()
+        return self._names.thread_id(self._call)
 
-    @cached_property
+    @property
     def idempotency_key(self) -> str:
         """See the class.
 
         Raises:
             QuestionError: Nothing was asked, and the arguments have no JSON form to name the call by.
         """
-        return self._key(self.thread_id)
+        return self._names.idempotency_key(self._call, self._named)
+
+
+class Names(Protocol):
+    """What names a call, worked out when somebody wants to know."""
+
+    def thread_id(self, call: Any) -> str:
+        """The thread of the run."""
+        ...
+
+    def idempotency_key(self, call: Any, named: Any) -> str:
+        """See `CurrentWait`; `named` is the call's question with its fingerprint, where there is one."""
+        ...
 
 
 CURRENT: ContextVar[CurrentWait | None] = ContextVar("agent_wait", default=None)

@@ -3,6 +3,7 @@
 import math
 import re
 from datetime import timedelta
+from functools import lru_cache
 
 from agent_wait._errors import PolicyError
 
@@ -30,7 +31,7 @@ def parse_duration(value: object) -> float:
         case int() | float():
             seconds = _as_float(value)
         case str():
-            seconds = _parse_text(value)
+            seconds = duration_seconds(value)
         case _:
             raise PolicyError(
                 f"a timeout is ISO 8601 text, seconds or a timedelta, not {type(value).__name__}"
@@ -55,14 +56,13 @@ def format_duration(delta: timedelta) -> str:
     return f"{sign}P{days}" + (f"T{clock}" if clock else "")
 
 
-def _as_float(value: float) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
+@lru_cache(maxsize=256)
+def duration_seconds(text: str) -> float:
+    """Seconds of ISO 8601 text alone, whatever their number.
 
-
-def _parse_text(text: str) -> float:
+    Raises:
+        PolicyError: Not a duration, or not of fixed length.
+    """
     found = _DURATION.fullmatch(text)
     if found is None:
         if _CALENDAR.match(text):
@@ -79,3 +79,10 @@ def _parse_text(text: str) -> float:
         for number, unit in zip(numbers, _SECONDS, strict=True)
         if number
     )
+
+
+def _as_float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf

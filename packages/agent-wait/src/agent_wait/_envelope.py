@@ -6,7 +6,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Literal, Self, cast
 
 from agent_wait import _identity
-from agent_wait._canonical import text_of
+from agent_wait._canonical import text_encoder, text_of
 from agent_wait._clock import SYSTEM_CLOCK, Clock
 from agent_wait._errors import QuestionError
 from agent_wait._question import Question
@@ -15,9 +15,7 @@ from agent_wait._types import JSON, Transition
 from agent_wait._ulid import new_ulid, ulid_seconds
 
 SPEC = "1"
-_to_json = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False
-).encode
+_to_json = text_encoder(sort_keys=False)
 
 
 @dataclass(frozen=True, slots=True)

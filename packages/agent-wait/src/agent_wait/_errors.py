@@ -12,6 +12,7 @@ Wrong arguments stay `TypeError` and `ValueError`.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class WaitError(Exception):
@@ -63,6 +64,6 @@ class AnnounceError(WaitError):
 class AnnounceFailed(WaitError, ExceptionGroup[Exception]):
     """All that went wrong in one publication, from `Publication.raise_for_failures()`."""
 
-    def derive(self, excs: Sequence[Exception]) -> "AnnounceFailed":
+    def derive(self, excs: Sequence[Any]) -> "AnnounceFailed":
         """Keep the type when the group is split."""
         return AnnounceFailed(self.message, excs)

@@ -1,7 +1,8 @@
 """What names a question, an ask, and an effect. See the table in `docs/message-formats.md`."""
 
-import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from agent_wait._canonical import encode, text_of, to_plain
 from agent_wait._types import JSON, Transition
@@ -12,7 +13,14 @@ if TYPE_CHECKING:
 
 def digest(text: str) -> str:
     """64 hex digits of the SHA-256 of the text in UTF-8."""
-    return hashlib.sha256(text.encode()).hexdigest()
+    return _sha256()(text.encode()).hexdigest()
+
+
+@cache
+def _sha256() -> Callable[[bytes], Any]:
+    from hashlib import sha256  # noqa: PLC0415  # it loads OpenSSL, a good part of what this import would cost
+
+    return sha256
 
 
 def fingerprint(encoded_question: str, call_identity: JSON) -> str:
@@ -23,7 +31,8 @@ def fingerprint(encoded_question: str, call_identity: JSON) -> str:
             guessed from the fingerprint.
         call_identity: `Framework.call_identity`.
     """
-    return f"sha256:{digest(f'[{encoded_question},{encode(to_plain(call_identity))}]')}"
+    encoded_call = "null" if call_identity is None else encode(to_plain(call_identity))
+    return f"sha256:{digest(f'[{encoded_question},{encoded_call}]')}"
 
 
 def ask_id(thread_id: str, question: "Question") -> str:

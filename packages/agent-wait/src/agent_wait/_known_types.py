@@ -90,7 +90,7 @@ def simpler(value: Any) -> tuple[Literal["one", "object", "list", "set"], Any]:
         `set`. What is in them is as it was.
     """
     for _ in range(_MAX_DUMPS):
-        if isinstance(value, Mapping):
+        if isinstance(value, dict | Mapping):
             return "object", list(cast("Mapping[Any, Any]", value).items())
         if isinstance(value, list | tuple):
             return "list", list(cast("list[Any]", value))

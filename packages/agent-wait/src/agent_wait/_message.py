@@ -69,7 +69,7 @@ def parse_message(message: object) -> Start | Answer | Malformed:
     """
     if not isinstance(message, Mapping):
         return Malformed(why=f"a message is a JSON object, not {type(message).__name__}")
-    fields: dict[Any, Any] = dict(message)  # pyright: ignore[reportUnknownArgumentType]  # any mapping's keys
+    fields: dict[Any, Any] = dict(message)
     try:
         return _answer(fields) if "question_id" in fields else _start(fields)
     except _Unusable as error:

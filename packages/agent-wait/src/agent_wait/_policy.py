@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from agent_wait._canonical import text_of, to_plain
-from agent_wait._duration import format_duration, parse_duration
+from agent_wait._duration import duration_seconds, format_duration, parse_duration
 from agent_wait._errors import PolicyError, QuestionError
 from agent_wait._types import JSON
 
@@ -65,7 +65,7 @@ class WaitPolicy:
     @property
     def timeout_seconds(self) -> float | None:
         """The timeout in seconds; None: for ever."""
-        return None if self.timeout is None else parse_duration(self.timeout)
+        return None if self.timeout is None else duration_seconds(cast("str", self.timeout))
 
     def to_dict(self) -> dict[str, JSON]:
         """Plain JSON data that `from_dict` reads back equal."""

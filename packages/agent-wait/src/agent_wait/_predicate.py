@@ -38,9 +38,11 @@ class Predicate:
             said = self(call)
         except Exception:  # noqa: BLE001  # a predicate that cannot tell must not let a call through
             return True
+        if said is False:
+            return False
         if inspect.iscoroutine(said):
             said.close()
-        return said is not False
+        return True
 
     async def is_not_false_async(self, call: Call) -> bool:
         """As `is_not_false`, for predicates that may be async."""

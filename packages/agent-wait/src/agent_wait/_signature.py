@@ -5,9 +5,9 @@ import inspect
 import sys
 import typing
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from agent_wait._binder import binder
 from agent_wait._errors import QuestionError
 from agent_wait._framework import Framework
 
@@ -18,17 +18,25 @@ DECISION = "decision"
 _IDENTIFYING = ("__module__", "__name__", "__qualname__", "__doc__")
 
 
-@dataclass(frozen=True, slots=True)
 class Call:
     """One call of a waiting function, bound.
 
     Attributes:
         values: Every parameter but the decision by its name, defaults applied, `self` included.
         call_args: What the framework sees: `values` without `self`, with the parameter that was added.
+        args: What the function was called with, without the decision and what was added.
+        kwargs: Likewise.
     """
 
-    values: Mapping[str, Any]
-    call_args: Mapping[str, Any]
+    __slots__ = ("args", "call_args", "kwargs", "values")
+
+    def __init__(
+        self, values: dict[str, Any], call_args: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        self.values = values
+        self.call_args = call_args
+        self.args = args
+        self.kwargs = kwargs
 
 
 class WaitSignature:
@@ -46,7 +54,8 @@ class WaitSignature:
         signature = _signature_of(function)
         self._raw = tuple(signature.parameters.values())
         self.decision = _decision(signature, decision)
-        self._bindable = signature.replace(parameters=[p for p in self._raw if p.name != self.decision])
+        name = getattr(plain_function(function), "__qualname__", type(function).__qualname__)
+        self._bind = binder((p for p in self._raw if p.name != self.decision), name)
         self.self_name = next((p.name for p in self._raw[:1] if p.name in _SELF), None)
         self._return = signature.return_annotation
         self._resolved = False
@@ -103,16 +112,18 @@ class WaitSignature:
             args, context = self._take_context(self.added, args, kwargs)
         if self.decision is not None:
             kwargs.pop(self.decision, None)
-        bound = self._bindable.bind(*args, **kwargs)
-        bound.apply_defaults()
-        values = bound.arguments
+        values = self._bind(*args, **kwargs)
+        if self.added is None and self.self_name is None:
+            return Call(values, values, args, kwargs)
         call_args = {name: value for name, value in values.items() if name != self.self_name}
         if self.added is not None:
             call_args[self.added.name] = context
-        return Call(values, call_args)
+        return Call(values, call_args, args, kwargs)
 
     def shown(self, call: Call) -> dict[str, Any]:
         """The published arguments with their real values."""
+        if len(self.published) == len(call.values):
+            return call.values.copy()
         return {name: call.values[name] for name in self.published}
 
     def edited(self, call: Call, edits: Mapping[str, Any]) -> Call:
@@ -129,7 +140,7 @@ class WaitSignature:
                 changed[parameter.name] = tuple(changed[parameter.name])
             elif parameter.kind is _Kind.VAR_KEYWORD:
                 self._refuse_taken_names(parameter.name, changed[parameter.name])
-        return replace(call, values={**call.values, **changed}, call_args={**call.call_args, **changed})
+        return Call({**call.values, **changed}, {**call.call_args, **changed}, call.args, call.kwargs)
 
     def arguments(
         self, call: Call, decision: Any = None, *, decided: bool = False

@@ -1,13 +1,16 @@
 """RFC 3339 timestamps in UTC."""
 
 import math
-from datetime import UTC, datetime
+import time
+from datetime import datetime
 
 
 def to_rfc3339(seconds: float) -> str:
-    """Seconds since the epoch as RFC 3339 UTC, cut to whole seconds: `2026-11-30T20:44:52Z`."""
-    moment = datetime.fromtimestamp(math.floor(seconds), UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if moment.year >= 1000 else f"{moment.isoformat()[:19]}Z"
+    """Seconds since the epoch as RFC 3339 UTC, cut to whole seconds: `2026-11-30T20:44:52Z`.
+
+    Years before 1000 have fewer digits than they should, on some machines.
+    """
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(math.floor(seconds)))
 
 
 def from_rfc3339(text: str) -> float:

@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, cast
 
 from agent_wait import _identity
@@ -58,7 +58,8 @@ class Waiting:
         self._actions = policy.allowed_actions or ("approve", "reject")
         self._own_schema = policy.answer_schema is not None
         packed = packed_policy(policy, self._actions)
-        source: dict[str, JSON] = {"function": self._signature.name, "framework": framework.name}
+        self._name = self._signature.name
+        source: dict[str, JSON] = {"function": self._name, "framework": framework.name}
         self._policy = policy
         self._asker = Asker(framework, packed, source, clock, self._schema)
         # A framework that counts calls, or can see an answer ahead, must hear of calls that are let through.
@@ -138,7 +139,7 @@ class Waiting:
         shown = self._signature.shown(call)
         for name in self._redact:
             shown[name] = REDACTED
-        return to_plain({"function": self._signature.name, "args": shown}, lenient=lenient)
+        return {"function": self._name, "args": to_plain(shown, "args", lenient=lenient, depth=1)}
 
     def _asked_for(self, question: Predicate, call: Call, lenient: bool) -> object:
         try:
@@ -151,38 +152,38 @@ class Waiting:
     def _read(self, call: Call, named: Named, answer: Any) -> Any:
         if self._signature.decision is not None:
             return {}
-        shown: Any = {} if self._question is not None else cast("Any", named.question)["args"]
-        edits = usable_edits(
-            answer, shown, lambda args: self._framework.convert_edits(self._signature.view, args)
-        )
+        question: Any = named.question
+        shown: Any = {} if self._question is not None else question["args"]
+        edits = usable_edits(answer, shown, self._converted)
         if edits:
             self._signature.edited(call, edits)
         return edits
 
-    def _arguments(self, call: Call, given: Given | None) -> tuple[list[Any], dict[str, Any]]:
+    def _converted(self, args: Mapping[str, JSON]) -> Mapping[str, Any]:
+        return self._framework.convert_edits(self._signature.view, args)
+
+    def _arguments(self, call: Call, given: Given | None) -> tuple[Sequence[Any], dict[str, Any]]:
+        if self._signature.decision is None and (given is None or not given.edits):
+            return call.args, call.kwargs
         if given is None:
             return self._signature.arguments(call)
         edited = self._signature.edited(call, given.edits) if given.edits else call
         return self._signature.arguments(edited, given.answer, decided=True)
 
     def _current(self, call: Call, named: Named | None, given: Given | None) -> CurrentWait:
-        framework, call_args = self._framework, call.call_args
-
-        def key(thread_id: str) -> str:
-            name = named or self._named(call, lenient=True)
-            return _identity.idempotency_key(thread_id, framework.call_scope(call_args), name.fingerprint)
-
-        thread_id = functools.partial(framework.current_thread_id, call_args)
         if given is None:
-            return CurrentWait(asked=False, thread_id=thread_id, key=key)
-        return CurrentWait(
-            asked=True,
-            thread_id=thread_id,
-            key=key,
-            answer=given.answer,
-            answered_by=given.answered_by,
-            question_id=given.question_id,
-        )
+            return CurrentWait(self, call, named, False)
+        return CurrentWait(self, call, named, True, given.answer, given.answered_by, given.question_id)
+
+    def thread_id(self, call: Call) -> str:
+        """The thread of the run."""
+        return self._framework.current_thread_id(call.call_args)
+
+    def idempotency_key(self, call: Call, named: Named | None) -> str:
+        """What names the effect of the call, whether or not it had to be named for a question."""
+        name = named or self._named(call, lenient=True)
+        scope = self._framework.call_scope(call.call_args)
+        return _identity.idempotency_key(self.thread_id(call), scope, name.fingerprint)
 
     def _run(self, call: Call, named: Named | None, given: Given | None) -> Any:
         if given is not None and given.edits is None:
