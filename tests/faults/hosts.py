@@ -59,16 +59,16 @@ class Host:
         """What an announcer becomes in the hands of this host."""
         return announcer
 
-    def receive(self, message: Any, acknowledge: Acknowledge) -> Outcome:
+    def receive(self, message: Any, sent_at: float, acknowledge: Acknowledge) -> Outcome:
         """Handle one delivery; an acknowledged message does not come again."""
-        outcome = self.publisher.handle(message)
+        outcome = self.publisher.handle(message, sent_at=sent_at)
         if outcome.acknowledge:
             acknowledge(outcome)
         return outcome
 
-    async def areceive(self, message: Any, acknowledge: Acknowledge) -> Outcome:
+    async def areceive(self, message: Any, sent_at: float, acknowledge: Acknowledge) -> Outcome:
         """As `receive`, awaited."""
-        outcome = await self.publisher.ahandle(message)
+        outcome = await self.publisher.ahandle(message, sent_at=sent_at)
         if outcome.acknowledge:
             acknowledge(outcome)
         return outcome
@@ -83,19 +83,19 @@ class Host:
 class AcknowledgesEarly(Host):
     """Takes the message off the queue, and then handles it."""
 
-    def receive(self, message: Any, acknowledge: Acknowledge) -> Outcome:
+    def receive(self, message: Any, sent_at: float, acknowledge: Acknowledge) -> Outcome:
         acknowledge(Outcome("started", None, acknowledge=True))
-        return self.publisher.handle(message)
+        return self.publisher.handle(message, sent_at=sent_at)
 
 
 class HealsOnlyOnAStart(Host):
     """Takes unfinished work up when its start comes again, and never on behalf of an answer."""
 
-    def receive(self, message: Any, acknowledge: Acknowledge) -> Outcome:
+    def receive(self, message: Any, sent_at: float, acknowledge: Acknowledge) -> Outcome:
         if isinstance(message, Mapping) and "question_id" not in message:
-            return super().receive(message, acknowledge)
+            return super().receive(message, sent_at, acknowledge)
         with patch.object(router, "is_to_be_continued", lambda *_: False):
-            return super().receive(message, acknowledge)
+            return super().receive(message, sent_at, acknowledge)
 
 
 class _ReadsNext(LangGraphAdapter):
@@ -129,32 +129,32 @@ class ForgetsTheStartIdOnAResume(Host):
 class RepublishesByRunning(Host):
     """Runs the agent on its input again to learn what it waits on."""
 
-    def receive(self, message: Any, acknowledge: Acknowledge) -> Outcome:
+    def receive(self, message: Any, sent_at: float, acknowledge: Acknowledge) -> Outcome:
         fields = _fields(message)
         if "input" in fields and "question_id" not in fields:
             outcome = self.publisher.invoke(fields["input"], fields["thread_id"])
             if outcome.acknowledge:
                 acknowledge(outcome)
             return outcome
-        return super().receive(message, acknowledge)
+        return super().receive(message, sent_at, acknowledge)
 
 
 class TrustsTheMessage(Host):
     """Takes an answer for the open question of that id, whatever else the message says of it."""
 
-    def receive(self, message: Any, acknowledge: Acknowledge) -> Outcome:
+    def receive(self, message: Any, sent_at: float, acknowledge: Acknowledge) -> Outcome:
         fields = _fields(message)
         for question in self.publisher.pending(fields["thread_id"]) if _names_a_thread(fields) else ():
             if question.id == fields.get("question_id"):
                 message = {**fields, **_names(question)}
-        return super().receive(message, acknowledge)
+        return super().receive(message, sent_at, acknowledge)
 
 
 class SwallowsFailures(Host):
     """Logs what an announcer could not take, and goes on."""
 
-    def receive(self, message: Any, acknowledge: Acknowledge) -> Outcome:
-        outcome = self.publisher.handle(message)
+    def receive(self, message: Any, sent_at: float, acknowledge: Acknowledge) -> Outcome:
+        outcome = self.publisher.handle(message, sent_at=sent_at)
         calm = replace(outcome, publication=Publication(outcome.publication), acknowledge=True)
         acknowledge(calm)
         return calm
@@ -170,13 +170,13 @@ class NoIdempotencyKey(Host):
 class AppliesAStaleAnswer(Host):
     """Gives an answer to whatever question is open on its thread."""
 
-    def receive(self, message: Any, acknowledge: Acknowledge) -> Outcome:
+    def receive(self, message: Any, sent_at: float, acknowledge: Acknowledge) -> Outcome:
         fields = _fields(message)
         if "answer" in fields and _names_a_thread(fields):
             pending = self.publisher.pending(fields["thread_id"])
             if pending and all(question.id != fields.get("question_id") for question in pending):
                 message = {**fields, **_names(pending[0])}
-        return super().receive(message, acknowledge)
+        return super().receive(message, sent_at, acknowledge)
 
 
 def _fields(message: Any) -> dict[str, Any]:

@@ -80,7 +80,7 @@ class Given:
         envelope: The question, as it was shown to them.
         amount: What they approve of; None when they approve of nothing.
         proper: The message names what it answers.
-        in_time: It has been delivered before the deadline.
+        in_time: It was sent before the deadline.
         superseded: When it was first delivered, everybody had been told that the ask is over.
     """
 
@@ -99,6 +99,7 @@ class Sent:
     body: Any
     by: str | None = None
     failures: int = 0
+    sent_at: float = 0.0
 
 
 @dataclass
@@ -321,6 +322,7 @@ class World:
         self._send(Sent(envelope.thread_id, body, by))
 
     def _send(self, message: Sent) -> None:
+        message.sent_at = self.clock.now()
         self.sent.append(message)
         self.queues.setdefault(message.thread, []).append(message)
 
@@ -363,9 +365,9 @@ class World:
             host = self._host(life)
             OUTSIDE.set(Outside(self, life, host.key))
             if self.is_async:
-                outcome: Outcome = self._run(host.areceive(message.body, acknowledge))
+                outcome: Outcome = self._run(host.areceive(message.body, message.sent_at, acknowledge))
             else:
-                outcome = host.receive(message.body, acknowledge)
+                outcome = host.receive(message.body, message.sent_at, acknowledge)
         except (Crash, WorkFailed):
             return None
         except BaseExceptionGroup as group:
@@ -412,7 +414,7 @@ class World:
             OUTSIDE.set(Outside(self, life, host.key))
             together.wait()
             with suppress(WorkFailed):
-                outcomes[str(message.by)] = host.receive(message.body, lambda outcome: None)
+                outcomes[str(message.by)] = host.receive(message.body, message.sent_at, lambda outcome: None)
 
         for message in both:
             self._before(message)
@@ -438,7 +440,7 @@ class World:
         given = self.given.get(message.by or "")
         if given is None:
             return
-        given.in_time |= not self._is_late(given.envelope)
+        given.in_time |= not self._is_late(given.envelope, message.sent_at)
         if given.superseded is None:
             given.superseded = self._is_over(given.envelope)
 
@@ -484,10 +486,11 @@ class World:
     def _late(self) -> list[WaitEnvelope]:
         return [each for thread in self.queues for each in self.inbox(thread) if self._is_late(each)]
 
-    def _is_late(self, envelope: WaitEnvelope) -> bool:
+    def _is_late(self, envelope: WaitEnvelope, when: float | None = None) -> bool:
         if envelope.expires_at is None:
             return False
-        return self.clock.now() >= datetime.fromisoformat(envelope.expires_at).timestamp()
+        now = self.clock.now() if when is None else when
+        return now >= datetime.fromisoformat(envelope.expires_at).timestamp()
 
     # The judge
 

@@ -262,6 +262,28 @@ async def test_an_answer_after_the_deadline_runs_nothing_and_the_default_runs_on
     assert host.world.bodies == [("t-1/r1.0/refund", "reject")]
 
 
+async def test_an_answer_is_late_by_when_it_was_sent_however_late_it_comes(make_host: MakeHost) -> None:
+    """A process that dies of an answer may be too late the second time, with the money moved."""
+    host = make_host([[Ask("refund", WaitPolicy(timeout="PT1H", default="reject"))]], late_answers="refuse")
+    host.world.asked_at = in_time = host.clock.now()
+    await host.start()
+    host.clock.advance(3600)
+
+    late = await host.handle(host.reply(0, "approve"), sent_at=in_time + 3600)
+    resumed = await host.handle(host.reply(0, "approve"), sent_at=in_time + 3599)
+
+    assert [o.kind for o in (late, resumed)] == ["expired", "resumed"]
+    assert host.world.bodies == [("t-1/r1.0/refund", "approve")]
+
+
+@pytest.mark.parametrize("sent_at", [float("nan"), float("inf")])
+async def test_a_moment_that_is_none_makes_nothing_be_in_time(make_host: MakeHost, sent_at: float) -> None:
+    host = make_host(late_answers="refuse")
+    with pytest.raises(ValueError, match="sent_at is seconds since the epoch"):
+        await host.handle({"thread_id": T, "input": {}}, sent_at=sent_at)
+    assert host.ran() == []
+
+
 async def test_an_answer_that_would_wedge_the_agent_is_refused_with_the_adapters_reason(
     make_host: MakeHost,
 ) -> None:

@@ -1,13 +1,15 @@
 """The router that every host needs: run the agent, and announce what opened and what closed."""
 
 import logging
+import math
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, TypeVar, cast
 
 from agent_wait._adapter import FrameworkAdapter
 from agent_wait._announcer import AnnounceAdapter
-from agent_wait._clock import SYSTEM_CLOCK, Clock
+from agent_wait._clock import SYSTEM_CLOCK, Clock, FakeClock
 from agent_wait._decision import Begin, Given, GoOn, Resume, Rules, Run
 from agent_wait._deliver import adeliver, as_announcers, checked_budget, deliver
 from agent_wait._envelope import EntryPoint, WaitEnvelope, envelope_for
@@ -44,8 +46,8 @@ class WaitPublisher:
         reply_to: Where answers go, as a hint in the envelopes.
         clock: None: the machine's.
         budget: Seconds that one round of announcing may take, above zero.
-        late_answers: `refuse`: an answer at or after the deadline is `expired`, unless it equals the
-            question's declared default.
+        late_answers: `refuse`: an answer sent at or after the deadline is `expired`, unless it equals the
+            question's declared default. Give `handle` its `sent_at` then.
 
     Raises:
         ValueError: Another `late_answers`, or a `budget` that is no positive number.
@@ -95,7 +97,7 @@ class WaitPublisher:
         given = Given(thread_id=_checked(thread_id), value=value)
         return await self._alocked(converge(given, self._rules), thread_id, config)
 
-    def handle(self, message: object, *, config: Any = None) -> Outcome:
+    def handle(self, message: object, *, config: Any = None, sent_at: float | None = None) -> Outcome:
         """Route one message: a start, an answer, or nonsense; see `Outcome` for what becomes of it.
 
         Deliver a message again until its outcome says `acknowledge`. Whatever happens between two
@@ -105,22 +107,26 @@ class WaitPublisher:
             message: `{"thread_id", "input", "start_id"?}`, or an answer made by copying `reply_with`:
                 `{"thread_id", "question_id", "answer", "ask_id"?, "fingerprint"?, "answered_by"?}`.
             config: As for `invoke`.
+            sent_at: When the transport took the message, in seconds since the epoch, the same on every
+                delivery (such as SQS's `SentTimestamp`), for `late_answers="refuse"`; never anything that
+                the message itself says. None: now, so that an answer that was carried out in time by a
+                process that died of it can be late when it comes again.
 
         Raises:
-            ValueError: A config that names another thread.
+            ValueError: A config that names another thread, or a `sent_at` that is no moment.
             TypeError: A config for an adapter that has no mapping to merge it into.
             Exception: Whatever the run raised, after what is open has been announced. Do not acknowledge.
         """
-        parsed = _routed(message)
+        parsed, rules = _routed(message), self._rules_at(sent_at)
         if not isinstance(parsed, Outcome):
-            parsed = self._locked(converge(parsed, self._rules), parsed.thread_id, config)
+            parsed = self._locked(converge(parsed, rules), parsed.thread_id, config)
         return _logged(parsed)
 
-    async def ahandle(self, message: object, *, config: Any = None) -> Outcome:
+    async def ahandle(self, message: object, *, config: Any = None, sent_at: float | None = None) -> Outcome:
         """As `handle`, awaited."""
-        parsed = _routed(message)
+        parsed, rules = _routed(message), self._rules_at(sent_at)
         if not isinstance(parsed, Outcome):
-            parsed = await self._alocked(converge(parsed, self._rules), parsed.thread_id, config)
+            parsed = await self._alocked(converge(parsed, rules), parsed.thread_id, config)
         return _logged(parsed)
 
     def pending(self, thread_id: str) -> list[Question]:
@@ -138,6 +144,13 @@ class WaitPublisher:
     async def arepublish(self, thread_id: str) -> Publication:
         """As `republish`, awaited."""
         return await self._alocked(republish(_checked(thread_id)), thread_id, None)
+
+    def _rules_at(self, sent_at: float | None) -> Rules:
+        if sent_at is None:
+            return self._rules
+        if not math.isfinite(sent_at):
+            raise ValueError(f"sent_at is seconds since the epoch, not {sent_at!r}")
+        return replace(self._rules, clock=FakeClock(sent_at))
 
     def _locked(self, steps: Generator[Step, Any, _T], thread_id: str, config: Any) -> _T:
         with locked(thread_id):
