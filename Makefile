@@ -31,6 +31,7 @@ test: $(VENV) $(MINISTACK) ## every test, on the Python of .python-version (ARGS
 
 .PHONY: test-services
 test-services: $(VENV) $(MINISTACK) ## the tests that install more than Python packages (ARGS="-k name" narrows)
+	tools/install-services
 	.venv/bin/pytest -m services $(ARGS)
 
 .PHONY: test-matrix
@@ -50,8 +51,9 @@ format: $(VENV) ## rewrite the sources as `check` wants them, as far as that goe
 	.venv/bin/ruff format .
 
 .PHONY: bench
-bench: $(VENV) ## what the core costs, beside a plain call and a plain import
+bench: $(VENV) $(MINISTACK) ## what the core and publishing cost, each beside the plain way (ARGS="--questions 20 --runs 1" takes seconds)
 	.venv/bin/python benchmarks/core.py
+	.venv/bin/python benchmarks/publish.py $(ARGS)
 
 .PHONY: wheels
 wheels: $(VENV) ## build the distributions into dist/
