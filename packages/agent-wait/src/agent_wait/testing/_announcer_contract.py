@@ -25,6 +25,7 @@ from agent_wait import (
     apublish,
     publish,
 )
+from agent_wait.testing._contract import Contract
 
 _TRANSITIONS: tuple[Transition, ...] = ("created", "resumed")
 _POLICY = WaitPolicy(
@@ -51,7 +52,7 @@ _ODD_QUESTIONS: tuple[JSON, ...] = (
 )
 
 
-class AnnouncerContract(ABC):
+class AnnouncerContract(Contract, ABC):
     """The rules of `AnnounceAdapter` and `BaseAnnounce`, for pytest or any runner that reads its classes.
 
     Subclass it in a test module and write the hooks; every test then gets a new instance of the class, and
