@@ -11,7 +11,7 @@ from sybil.parsers.markdown import PythonCodeBlockParser
 from sybil.parsers.rest import DocTestParser
 
 # Whatever Python a reader may copy runs; the blocks of one file share their names.
-documents = ["README.md", "docs/**/*.md", "packages/*/README.md"]
+documents = ["README.md", "docs/*.md", "docs/**/*.md", "packages/*/README.md"]
 pytest_collect_file = (
     Sybil(parsers=[PythonCodeBlockParser()], patterns=documents)
     + Sybil(parsers=[DocTestParser(), PythonCodeBlockParser()], patterns=["packages/*/src/*/__init__.py"])
