@@ -25,6 +25,15 @@ help: ## this list
 demo: $(VENV) $(MINISTACK) ## the refund agent, end to end, on an AWS of this machine's own
 	@.venv/bin/python -m refund_agent.scenarios $(ARGS)
 
+.PHONY: inbox
+inbox: $(VENV) $(MINISTACK) ## the page on which people answer, with five questions from the refund agent
+	@.venv/bin/python -m inbox $(ARGS)
+
+.PHONY: screenshots
+screenshots: $(VENV) $(MINISTACK) ## take the pictures of docs/inbox.md anew
+	@tools/install-services
+	@.venv/bin/python -m inbox.screenshots
+
 .PHONY: test
 test: $(VENV) $(MINISTACK) ## every test, on the Python of .python-version (ARGS="-k name" narrows)
 	.venv/bin/pytest $(ARGS)
