@@ -64,4 +64,4 @@ def test_the_command_names_the_scenarios_there_are() -> None:
         [sys.executable, "-m", "refund_agent.scenarios", "q"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert "there are A, B, C, D, E, F, Z" in done.stderr
+    assert "there are A, B, C, D, E, F, G, H, Z" in done.stderr

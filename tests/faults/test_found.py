@@ -21,7 +21,7 @@ FOUND: dict[str, tuple[str, tuple[Step, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", FOUND)
+@pytest.mark.parametrize("name", list(FOUND))
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize("saver", ["memory", "sqlite"])
 @pytest.mark.requirement("PROMISE-4")

@@ -20,7 +20,7 @@ def _quiet(caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("share", campaign.shares(SCHEDULES, SEED), ids=str)
+@pytest.mark.parametrize("share", list(campaign.shares(SCHEDULES, SEED)), ids=str)
 @pytest.mark.requirement(*(f"PROMISE-{number}" for number in campaign.PROMISES))
 def test_the_promises_hold_whatever_happens(share: campaign.Share) -> None:
     _, tally, found = campaign.play(share)
@@ -42,7 +42,7 @@ def test_the_shares_are_all_of_the_schedules_on_every_graph_saver_and_way_of_dri
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("host", hosts.BROKEN, ids=lambda host: host.__name__)
+@pytest.mark.parametrize("host", list(hosts.BROKEN), ids=lambda host: host.__name__)
 def test_a_host_that_makes_a_well_known_mistake_is_caught_within_200_schedules(
     host: type[hosts.Host],
 ) -> None:

@@ -3,12 +3,13 @@
 import json
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from agent_wait import Outcome
 from agent_wait_aws import group_id
 
-from refund_agent import aws, host
+from refund_agent import aws, deaths, host
 from refund_agent.approvals import Approvals, NotOpen
 from refund_agent.clock import WindableClock
 from refund_agent.report import Report, answer_text, plural, question_text
@@ -36,6 +37,8 @@ class World:
         self._sqs = aws.sqs()
         self._sent = 0
         self._told: set[str] = set()
+        self._unsettled: list[Delivery] = []
+        self._announces_to = resources
         self._start_process()
 
     # What people do
@@ -98,7 +101,15 @@ class World:
                 self._worker.settle(delivery, outcome)
                 self._tell(outcome, receives=delivery.receives)
                 outcomes.append(outcome)
+                if not outcome.acknowledge:
+                    self.report.say("agent", "could not announce all of it: the message stays")
+                    self._unsettled.append(delivery)
         return outcomes
+
+    def come_again(self) -> None:
+        """Let what was not acknowledged come again, as when its visibility timeout has passed."""
+        self.give_back(self._unsettled)
+        self._unsettled.clear()
 
     def handle_and_die(self) -> list[Outcome]:
         """Let the agent handle what it receives at once, and die before it deletes any of it.
@@ -113,6 +124,21 @@ class World:
         self.give_back(deliveries)
         self._start_process()
         return outcomes
+
+    def be_killed(self, at: str) -> int:
+        """Let a process of its own handle what comes next and be killed at a marked point; its status."""
+        (delivery,) = self._worker.receive()
+        status = deaths.let_die(self.resources, delivery, at)
+        self.report.say("agent", f"is killed {at}")
+        self.give_back([delivery])
+        return status
+
+    def broker(self, *, up: bool) -> None:
+        """Take the topic away from the agent, or give it back."""
+        self.report.say("broker", "is back" if up else "is down")
+        nowhere = f"{self.resources.topic_arn}-nowhere"
+        self._announces_to = self.resources if up else replace(self.resources, topic_arn=nowhere)
+        self._start_process()
 
     def give_back(self, deliveries: Sequence[Delivery]) -> None:
         """Let them come again now, in order."""
@@ -137,7 +163,7 @@ class World:
             self.report.say("customer", f"is told: {text}")
 
     def _start_process(self) -> None:
-        self._publisher = host.build_publisher(self.resources, clock=self.clock)
+        self._publisher = host.build_publisher(self._announces_to, clock=self.clock)
         self._worker = Worker(self.resources, lambda body: host.handle(self._publisher, body))
 
     def _tell(self, outcome: Outcome, *, receives: int) -> None:
