@@ -4,6 +4,7 @@ Each is made by `build(shape, desk, saver)` and asks for the refund of each item
 """
 
 import asyncio
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -235,6 +236,9 @@ _BUILDERS: dict[str, Callable[[Desk, Any], Graph]] = {
     "agent": _agent,
 }
 SHAPES = tuple(_BUILDERS)
+TIMINGS = int(os.environ.get("AGENT_WAIT_TIMINGS", "6"))
+"""Randomized timings of one test; `AGENT_WAIT_TIMINGS=200` for the long run."""
+
 OWN_TASKS = ("fan_out", "subgraph", "entrypoint", "agent")
 """The shapes in which every waiting call has a task of its own."""
 

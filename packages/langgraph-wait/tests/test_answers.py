@@ -1,6 +1,5 @@
 """An answer reaches the call that it names, in every shape of graph, and no other."""
 
-import os
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -11,11 +10,9 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from lg_host import APPROVE, REJECT, Host, Router, answer_to
-from lg_shapes import OWN_TASKS, SHAPES, Desk, Item, Saver, build, input_of, results_of
+from lg_shapes import OWN_TASKS, SHAPES, TIMINGS, Desk, Item, Saver, build, input_of, results_of
 
 ITEMS: list[Item] = [("o-1", "10.00"), ("o-2", "20.50"), ("o-3", "30")]
-TIMINGS = int(os.environ.get("AGENT_WAIT_TIMINGS", "6"))
-"""Randomized timings a shape; `AGENT_WAIT_TIMINGS=200` for the long run."""
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -1,22 +1,26 @@
 """`LangGraphAdapter` under `WaitPublisher.handle`: what a thread is, and what a message does to it."""
 
+import random
 import threading
 from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any, TypedDict
 
 import pytest
 from agent_wait import FakeClock, Question, QuestionClosed
+from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_config
 from langgraph.errors import UnknownInterruptError
 from langgraph.graph import START, StateGraph
+from langgraph.prebuilt import ToolNode
 from langgraph.runtime import get_runtime
 from langgraph.types import interrupt
 from langgraph_wait import LangGraphAdapter, LangGraphFramework, ask, wait
 from lg_host import APPROVE, REJECT, THREAD, Host, Router, answer_to
-from lg_shapes import SHAPES, Desk, Graph, Item, Saver, build, input_of
+from lg_shapes import SHAPES, TIMINGS, Chat, Desk, Graph, Item, Saver, build, input_of
 
 ONE: list[Item] = [("o-1", "10.00")]
 THREE: list[Item] = [("o-1", "10.00"), ("o-2", "20.50"), ("o-3", "30")]
@@ -99,11 +103,14 @@ def test_an_answer_to_an_unknown_thread_starts_nothing_and_leaves_nothing(
     mode: str, saver: Saver, host: Host
 ) -> None:
     desk = Desk(is_async=mode == "async")
-    router = Router.of(host, build("node", desk, saver))
+    graph = build("node", desk, saver)
+    router = Router.of(host, graph)
     outcome = router.handle({"thread_id": "nope", "question_id": "ab" * 16, "answer": APPROVE})
     assert (outcome.kind, outcome.result) == ("unknown_question", None)
     assert router.pending("nope") == []
-    assert router.publisher._adapter.state("nope").known is False if mode == "sync" else True
+    adapter = LangGraphAdapter(graph)
+    state = host.run(adapter.astate("nope")) if host.is_async else adapter.state("nope")
+    assert state.known is False
     assert desk.bodies == []
     assert host.announced.events == []
 
@@ -242,6 +249,32 @@ def test_a_branch_that_died_is_taken_up_beside_one_that_is_parked(
     assert len(router.pending()) == 1
     assert router.handle(answer_to(host.asked, "yes")).kind == "resumed"
     assert router.pending() == []
+
+
+def test_beside_nodes_that_ask_a_tool_node_shows_a_question_until_it_is_answered(
+    mode: str, run: Callable[[Any], Any]
+) -> None:
+    for seed in range(TIMINGS):
+        chance = random.Random(seed)
+        desk = Desk(is_async=mode == "async", yields=partial(chance.randrange, 40))
+        builder: Any = StateGraph(Chat)
+        builder.add_node("tools", ToolNode([tool(desk.refund_of())]))
+        builder.add_edge(START, "tools")
+        for name in ("left", "right"):
+            builder.add_node(name, lambda _, name=name: ask(name) and {})
+            builder.add_edge(START, name)
+        host = Host(mode == "async", run)
+        router = Router.of(host, builder.compile(checkpointer=InMemorySaver()))
+        router.start(input_of("tool_node", THREE))
+        answered: list[str] = []
+        while opened := router.open():
+            envelope = chance.choice(opened)
+            answered.append(envelope.dedupe_key.removeprefix("wait.created:"))
+            router.handle(answer_to(envelope, APPROVE))
+        closed = [one.dedupe_key.removeprefix("wait.resumed:") for one in host.announced.of("resumed")]
+        assert closed == answered
+        assert len(answered) == 5
+        assert desk.paid == [("o-1", Decimal("10.00")), ("o-2", Decimal("20.50")), ("o-3", Decimal(30))]
 
 
 class Crash(BaseException):

@@ -7,7 +7,7 @@ have. Here an answer is looked up by the fingerprint of the call that it names.
 import heapq
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -130,15 +130,19 @@ class Task:
         return newest is None or newest.fingerprint != fingerprint
 
     def park(self, value: dict[str, Any]) -> GraphInterrupt:
-        """What to raise: the task stops on this question, under an id of its own."""
+        """What to raise: the task stops on this question, under an id of its own.
+
+        Or on the one that it stands on already, for another call of the same `ToolNode`: which of them is the
+        first to come here differs from run to run, and a question that has been shown must not vanish.
+        """
         with _lock:
             answers = self._scratchpad.resume
             if answers:
                 private.send_resume(self._configurable, answers)
-            stored = self._stored(value["__ask__"])
+            own_id = private.interrupt_id(self.namespace, len(answers))
+            stored = self._stored(value["__ask__"]) or self._standing(value["__ask__"], own_id)
             # Where a task fails after it took an answer, this tells under which id it takes another.
             parked = stored or {**value, "__ask__": {**value["__ask__"], TASK: self.namespace}}
-            own_id = private.interrupt_id(self.namespace, len(answers))
             return GraphInterrupt((Interrupt(parked, own_id),))
 
     def _attempt(self) -> _Attempt:
@@ -195,17 +199,32 @@ class Task:
 
     def _stored(self, ask: Mapping[str, Any], id: str | None = None) -> dict[str, Any] | None:
         """The value that the task was last parked on, if it is this ask (and was parked under this id)."""
-        writes = private.pending_writes(self._scratchpad)
-        for interrupt in private.parked_in(writes, private.task_id(self._configurable)):
-            parked_id, value, _ = parts_of(interrupt)
-            known = as_mapping(as_mapping(value).get("__ask__"))
-            same = all(known.get(name) == ask[name] for name in ("fingerprint", "attempt"))
+        for parked_id, value, stored in self._parked():
+            same = all(stored.get(name) == ask[name] for name in ("fingerprint", "attempt"))
             if same and (id is None or parked_id == id):
                 return value
         return None
+
+    def _standing(self, ask: Mapping[str, Any], id: str) -> dict[str, Any] | None:
+        """The value that the task was parked on under this id, if a tool call asked it, as one does now."""
+        for parked_id, value, stored in self._parked():
+            if parked_id == id and _is_tool_call(stored) and _is_tool_call(ask):
+                return value
+        return None
+
+    def _parked(self) -> Iterator[tuple[str, dict[str, Any], Mapping[str, Any]]]:
+        writes = private.pending_writes(self._scratchpad)
+        for interrupt in private.parked_in(writes, private.task_id(self._configurable)):
+            parked_id, value, _ = parts_of(interrupt)
+            yield parked_id, value, as_mapping(as_mapping(value).get("__ask__"))
 
     def _keep_step(self, place: int) -> None:
         """Have a bare `interrupt()` that follows find the answers behind this one."""
         attempt = self._attempt()
         while attempt.seen <= place:
             attempt.seen = self._scratchpad.interrupt_counter() + 1
+
+
+def _is_tool_call(ask: Mapping[str, Any]) -> bool:
+    call = ask.get("call")
+    return isinstance(call, list) and bool(call) and call[0] is not None
