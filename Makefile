@@ -43,6 +43,11 @@ test-services: $(VENV) $(MINISTACK) ## the tests that install more than Python p
 	tools/install-services
 	.venv/bin/pytest -m services $(ARGS)
 
+.PHONY: faults
+faults: N ?= 2000
+faults: $(VENV) ## random schedules of crashes, failures and redeliveries (N=2000 SEED=1)
+	@PYTHONPATH=tests .venv/bin/python -m faults --schedules $(N) $(if $(SEED),--seed $(SEED))
+
 .PHONY: test-matrix
 test-matrix: $(VENV) $(MINISTACK) ## the packages' tests on every other Python from 3.11 to 3.14 that is installed
 	tools/test-matrix $(ARGS)

@@ -91,6 +91,7 @@ def make_host(request: pytest.FixtureRequest) -> MakeHost:
 # ---------------------------------------------------------------- what becomes of a message
 
 
+@pytest.mark.requirement("PROMISE-7")
 async def test_a_question_is_asked_answered_and_closed(make_host: MakeHost) -> None:
     host = make_host()
 
@@ -104,6 +105,7 @@ async def test_a_question_is_asked_answered_and_closed(make_host: MakeHost) -> N
 
 
 @pytest.mark.requirement("REPUBLISH-BY-INVOKE-NONE")
+@pytest.mark.requirement("PROMISE-2")
 async def test_a_start_that_comes_again_announces_the_same_question(make_host: MakeHost) -> None:
     host = make_host()
     await host.start()
@@ -128,6 +130,7 @@ async def test_a_start_that_comes_again_after_the_end_runs_nothing(make_host: Ma
 
 
 @pytest.mark.requirement("STALE-Q1-APPROVES-Q2")
+@pytest.mark.requirement("PROMISE-3")
 async def test_the_answer_to_one_question_is_not_taken_for_the_next(make_host: MakeHost) -> None:
     host = make_host(TWO_IN_A_ROW)
     await host.start()
@@ -262,6 +265,7 @@ async def test_an_answer_after_the_deadline_runs_nothing_and_the_default_runs_on
     assert host.world.bodies == [("t-1/r1.0/refund", "reject")]
 
 
+@pytest.mark.requirement("PROMISE-3", "PROMISE-4")
 async def test_an_answer_is_late_by_when_it_was_sent_however_late_it_comes(make_host: MakeHost) -> None:
     """A process that dies of an answer may be too late the second time, with the money moved."""
     host = make_host([[Ask("refund", WaitPolicy(timeout="PT1H", default="reject"))]], late_answers="refuse")
@@ -320,6 +324,7 @@ async def test_what_the_agent_raises_comes_out_and_the_next_delivery_goes_on(mak
     assert host.story()[-1] == "resumed refund"
 
 
+@pytest.mark.requirement("PROMISE-5")
 async def test_an_approval_whose_body_raised_can_be_answered_anew(make_host: MakeHost) -> None:
     host = make_host()
     await host.start()
@@ -333,6 +338,7 @@ async def test_an_approval_whose_body_raised_can_be_answered_anew(make_host: Mak
     assert host.world.paid == {"t-1/r1.0/notify": 1}
 
 
+@pytest.mark.requirement("PROMISE-1", "PROMISE-5")
 async def test_a_branch_that_always_fails_hides_no_question_and_blocks_no_answer(make_host: MakeHost) -> None:
     host = make_host([[Ask("a")], [Do("b")]])
     host.world.failing.add("b")
@@ -346,6 +352,7 @@ async def test_a_branch_that_always_fails_hides_no_question_and_blocks_no_answer
     assert host.world.paid == {"t-1/r1.0/a": 1}
 
 
+@pytest.mark.requirement("PROMISE-1", "PROMISE-6")
 async def test_nothing_is_acknowledged_until_an_announcer_that_was_down_has_the_question(
     make_host: MakeHost,
 ) -> None:
@@ -377,6 +384,7 @@ async def test_the_news_of_both_transitions_are_added_up(make_host: MakeHost) ->
 # ---------------------------------------------------------------- the config of a run
 
 
+@pytest.mark.requirement("PROMISE-2", "PROMISE-4")
 async def test_every_run_carries_the_ids_of_the_starts(make_host: MakeHost) -> None:
     host = make_host([[Ask("refund"), Do("notify")]])
     await host.start()
@@ -516,6 +524,7 @@ def test_a_publisher_checks_how_it_is_built(options: dict[str, Any], error: type
 # ---------------------------------------------------------------- the log
 
 
+@pytest.mark.requirement("PROMISE-6")
 async def test_one_line_for_each_message_that_ran_nothing_with_ids_alone(
     make_host: MakeHost, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -557,8 +566,9 @@ def held_up(host: Host) -> tuple[threading.Event, threading.Event]:
     running, go_on = threading.Event(), threading.Event()
 
     def during() -> None:
-        running.set()
-        go_on.wait()
+        if not running.is_set():
+            running.set()
+            go_on.wait()
 
     host.adapter.during = during
     return running, go_on
@@ -566,13 +576,14 @@ def held_up(host: Host) -> tuple[threading.Event, threading.Event]:
 
 async def until_it_waits(other: "asyncio.Task[Any]") -> None:
     """Until the other call waits for the thread, or is through because it does not."""
-    while len(_locks._queues[T]) < 2 and not other.done():  # noqa: ASYNC110  # a lock has no event
+    while len(_locks._queues.get(T, ())) < 2 and not other.done():  # noqa: ASYNC110  # a lock has no event
         await asyncio.sleep(0)
 
 
 @pytest.mark.requirement("CONCURRENT-DOUBLE-APPROVE")
 @pytest.mark.parametrize("first", ["sync", "async"])
 @pytest.mark.parametrize("second", ["sync", "async"])
+@pytest.mark.requirement("PROMISE-3")
 async def test_of_two_answers_at_once_one_is_taken_whatever_publisher_they_come_through(
     first: str, second: str
 ) -> None:

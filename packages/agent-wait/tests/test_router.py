@@ -142,6 +142,7 @@ def test_a_second_start_of_a_finished_thread_runs_beside_the_known_ids() -> None
     assert steps[1] == Begin(value={"order": 1}, starts=("s-1", "s-2"))
 
 
+@pytest.mark.requirement("PROMISE-2")
 def test_the_last_sixteen_starts_are_known() -> None:
     known = tuple(f"s-{n}" for n in range(16))
 
@@ -165,6 +166,7 @@ def test_a_start_without_an_id_keeps_the_known_ids() -> None:
 
 
 @pytest.mark.requirement("REPUBLISH-BY-INVOKE-NONE")
+@pytest.mark.requirement("PROMISE-1", "PROMISE-2")
 def test_a_start_that_comes_again_while_parked_announces_everything_and_runs_nothing() -> None:
     outcome, steps = route(start("s-1"), parked(Q1, Q2))
 
@@ -172,6 +174,7 @@ def test_a_start_that_comes_again_while_parked_announces_everything_and_runs_not
     assert said(outcome) == ("republished", True)
 
 
+@pytest.mark.requirement("PROMISE-2", "PROMISE-4")
 def test_a_start_that_comes_again_after_the_end_runs_nothing() -> None:
     outcome, steps = route(start("s-1"), FINISHED)
 
@@ -220,6 +223,7 @@ def test_a_start_that_comes_again_while_held_has_done_its_work() -> None:
 
 
 @pytest.mark.parametrize("start_id", ["s-1", None])
+@pytest.mark.requirement("PROMISE-1", "PROMISE-5")
 def test_a_run_that_died_is_taken_up_by_its_start(start_id: str | None) -> None:
     outcome, steps = route(start(start_id), parked(unfinished=True), parked(Q1), run=["result"])
 
@@ -229,6 +233,7 @@ def test_a_run_that_died_is_taken_up_by_its_start(start_id: str | None) -> None:
 
 
 @pytest.mark.parametrize("start_id", ["s-1", None])
+@pytest.mark.requirement("PROMISE-1")
 def test_it_is_taken_up_also_beside_an_open_question(start_id: str | None) -> None:
     outcome, steps = route(start(start_id), parked(Q1, unfinished=True), parked(Q1, Q2))
 
@@ -361,6 +366,7 @@ def test_a_question_asked_again_under_its_id_is_another_ask() -> None:
 
 @pytest.mark.requirement("STALE-Q1-APPROVES-Q2")
 @pytest.mark.requirement("SEQUENTIAL-DOUBLE-ANSWER")
+@pytest.mark.requirement("PROMISE-1", "PROMISE-7")
 def test_an_answer_that_comes_again_announces_all_and_what_it_closed() -> None:
     message = answer(Q1)
 
@@ -370,6 +376,7 @@ def test_an_answer_that_comes_again_announces_all_and_what_it_closed() -> None:
     assert said(outcome) == ("already_answered", True)
 
 
+@pytest.mark.requirement("PROMISE-7")
 def test_a_bare_answer_that_comes_again_closes_the_ask_that_it_carries() -> None:
     message = answer(BARE)
     closed = Announce({ask_id(T, BARE): Question("q-1", None)}, "resumed")
@@ -386,6 +393,7 @@ def test_an_answer_that_does_not_name_its_ask_closes_nothing_when_it_comes_again
     assert steps == [Read(), created(Q2)]
 
 
+@pytest.mark.requirement("PROMISE-7")
 def test_an_answer_to_an_earlier_attempt_closes_that_attempt() -> None:
     again = question(attempt=3)
 
@@ -443,6 +451,7 @@ def test_the_name_of_a_late_attempt_is_still_known() -> None:
     assert steps == [Read(), resumed(closed)]
 
 
+@pytest.mark.requirement("PROMISE-3")
 def test_an_answer_to_another_ask_of_an_open_question_runs_nothing() -> None:
     outcome, _ = route(answer(Q1), parked(question(attempt=2)))
 
@@ -451,6 +460,7 @@ def test_an_answer_to_another_ask_of_an_open_question_runs_nothing() -> None:
 
 @pytest.mark.requirement("TOOL-CALL-ID-REPEATS")
 @pytest.mark.parametrize("fingerprint", ["sha256:other", None])
+@pytest.mark.requirement("PROMISE-3")
 def test_an_id_alone_names_nothing(fingerprint: str | None) -> None:
     outcome, steps = route(answer(Q1, fingerprint=fingerprint), parked(Q1))
 
@@ -466,6 +476,7 @@ def test_a_fingerprint_does_not_fit_a_bare_question() -> None:
     assert said(outcome) == ("refused", True)
 
 
+@pytest.mark.requirement("PROMISE-5")
 def test_an_answer_that_would_wedge_the_framework_is_refused() -> None:
     outcome, steps = route(answer(Q1, "bad"), parked(Q1), refusals={"bad": "two decisions are needed"})
 
@@ -496,6 +507,7 @@ def test_it_is_continued_once_also_when_another_task_is_dead() -> None:
 
 @pytest.mark.requirement("BAD-ANSWER-POISONS-THREAD")
 @pytest.mark.parametrize(("one", "other"), [(APPROVE, {"action": "reject"}), (1, True), (0, False), ("1", 1)])
+@pytest.mark.requirement("PROMISE-5")
 def test_a_newer_answer_than_the_one_that_failed_counts(one: JSON, other: JSON) -> None:
     taken = Taken(answer=one, resume_id="q-1+")
     message = answer(Q1, other)
@@ -544,6 +556,7 @@ def test_a_second_answer_to_a_kept_question_changes_nothing_and_closes_nothing()
     assert said(outcome) == ("already_answered", True)
 
 
+@pytest.mark.requirement("PROMISE-3")
 def test_a_question_that_another_process_closed_is_already_answered() -> None:
     message = answer(Q1)
 
@@ -641,6 +654,7 @@ def test_an_answer_taken_in_time_is_carried_out_late() -> None:
 
 
 @pytest.mark.parametrize("down", ["created", "resumed"])
+@pytest.mark.requirement("PROMISE-5", "PROMISE-6")
 def test_nothing_is_acknowledged_while_something_could_not_be_announced(down: Transition) -> None:
     outcome, steps = route(answer(Q1), parked(Q1), parked(Q2), down=[down])
 
@@ -652,12 +666,14 @@ def test_nothing_is_acknowledged_while_something_could_not_be_announced(down: Tr
 @pytest.mark.parametrize(
     "message", [start("s-1"), start("s-2"), start(), answer(Q2), answer(Q1, fingerprint="sha256:x")]
 )
+@pytest.mark.requirement("PROMISE-1", "PROMISE-5")
 def test_no_kind_of_message_is_acknowledged_past_an_unannounced_question(message: Start | Answer) -> None:
     outcome, _ = route(message, parked(Q1), down=["created"])
 
     assert not outcome.acknowledge
 
 
+@pytest.mark.requirement("PROMISE-1")
 def test_what_the_run_raises_comes_out_after_what_is_open_was_announced() -> None:
     steps: list[Step] = []
     router = converge(start("s-1"), Rules(clock=FakeClock(), refuse_late=False, refusal=lambda q, a: None))
