@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import logging
 import secrets
+import signal
 import sys
 import threading
 from collections.abc import Callable, Generator
@@ -17,7 +18,7 @@ from refund_agent.worker import Worker
 
 from inbox.app import build_app, make_templates
 from inbox.samples import REQUESTS, ask_for_samples
-from inbox.serving import Server, address_of, listen
+from inbox.serving import listen, served
 from inbox.sign_in import LocalSignIn
 
 log = logging.getLogger(__name__)
@@ -37,6 +38,8 @@ def main() -> int:
     except OSError as error:
         print(f"Port {port} of this machine cannot be had ({error.strerror}): ARGS='--port 0' takes any.")
         return 1
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, signal.default_int_handler)
     print("Starting a local AWS and the agent ...", flush=True)
     with (
         contextlib.suppress(KeyboardInterrupt),
@@ -56,12 +59,12 @@ def main() -> int:
             templates=templates,
             session_secret=secrets.token_urlsafe(32),
         )
-        with agent_at_work(resources):
+        with agent_at_work(resources), served(app, listener) as address:
             ask_for_samples(resources, Approvals(resources))
-            print(f"\n  {len(REQUESTS)} questions wait at  {address_of(listener)}")
+            print(f"\n  {len(REQUESTS)} questions wait at  {address}")
             print(f"  sign in as          {' or '.join(PEOPLE)}, password {password}")
             print("\nCtrl-C ends all of it.", flush=True)
-            Server(app).run(sockets=[listener])
+            threading.Event().wait()
     print("\nAll of it has ended.")
     return 0
 
@@ -95,7 +98,9 @@ def _keep_going(job: Callable[[], None], stop: threading.Event) -> None:
         try:
             job()
         except Exception:
-            log.exception("starting over")
+            # Ctrl-C reaches the local AWS too.
+            if not stop.is_set():
+                log.exception("starting over")
             stop.wait(1)
 
 

@@ -185,7 +185,8 @@ class _Inbox:
                 try:
                     yield f"data: {await run_in_threadpool(version)}\n\n"
                 except Exception:
-                    log.exception("the table could not be looked at; the page will ask again")
+                    if not self.stopping.is_set():
+                        log.exception("the table could not be looked at; the page will ask again")
                     return
                 await asyncio.sleep(self._look_every)
                 if self.stopping.is_set():

@@ -18,7 +18,7 @@ from refund_agent.resources import Resources
 from inbox.__main__ import agent_at_work
 from inbox.app import build_app, make_templates
 from inbox.samples import ask_for_samples
-from inbox.serving import served
+from inbox.serving import listen, served
 from inbox.sign_in import LocalSignIn
 
 IMAGES = Path(__file__).parents[3] / "docs" / "images"
@@ -182,7 +182,7 @@ def main() -> int:
             session_secret=PASSWORD,
             clock=clock,
         )
-        with agent_at_work(resources), served(app) as address:
+        with agent_at_work(resources), served(app, listen()) as address:
             ask_for_samples(resources, Approvals(resources))
             publish_question(
                 resources,

@@ -1,10 +1,9 @@
-"""The page on an address of this machine, until told to stop."""
+"""The page on an address of this machine."""
 
 import contextlib
 import socket
 import threading
 from collections.abc import Generator
-from types import FrameType
 
 import uvicorn
 from starlette.applications import Starlette
@@ -12,23 +11,7 @@ from starlette.applications import Starlette
 HOST = "127.0.0.1"
 
 
-class Server(uvicorn.Server):
-    """Uvicorn, whose live connections end when it is told to."""
-
-    def __init__(self, app: Starlette) -> None:
-        self._stopping: threading.Event = app.state.stopping
-        super().__init__(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5))
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self.stop()
-        super().handle_exit(sig, frame)
-
-    def stop(self) -> None:
-        self._stopping.set()
-        self.should_exit = True
-
-
-def listen(port: int) -> socket.socket:
+def listen(port: int = 0) -> socket.socket:
     """A socket of this machine's own; port 0 is any.
 
     Raises:
@@ -45,20 +28,19 @@ def listen(port: int) -> socket.socket:
     return listener
 
 
-def address_of(listener: socket.socket) -> str:
-    return f"http://{HOST}:{listener.getsockname()[1]}"
-
-
 @contextlib.contextmanager
-def served(app: Starlette, *, port: int = 0) -> Generator[str]:
+def served(app: Starlette, listener: socket.socket) -> Generator[str]:
     """Serve the page from a thread, for one `with` block; gives its address."""
-    listener = listen(port)
-    server = Server(app)
+    server = uvicorn.Server(
+        uvicorn.Config(app, lifespan="off", log_level="warning", timeout_graceful_shutdown=5)
+    )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="inbox")
     thread.start()
     try:
-        yield address_of(listener)
+        yield f"http://{HOST}:{listener.getsockname()[1]}"
     finally:
-        server.stop()
+        # Live connections end by themselves; the server waits for them.
+        app.state.stopping.set()
+        server.should_exit = True
         thread.join()
         listener.close()

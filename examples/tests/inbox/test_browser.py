@@ -1,7 +1,6 @@
 """The whole of it in a real browser: a question comes in, somebody clicks, money moves."""
 
 import json
-import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from inbox.__main__ import agent_at_work
 from inbox.app import make_templates
 from inbox.samples import send
 from inbox.screenshots import chromium, sign_in
-from inbox.serving import served
+from inbox.serving import listen, served
 from inbox.sign_in import LocalSignIn
 from inbox_support import REFUND_SCHEMA
 from playwright.sync_api import Browser, BrowserContext, Page, expect
@@ -83,7 +82,7 @@ class Site:
 @pytest.fixture
 def site(browser: Browser, resources: Resources) -> Iterator[Site]:
     clock = WindableClock()
-    with served(local_app(resources, clock)) as address:
+    with served(local_app(resources, clock), listen()) as address:
         site = Site(browser, resources, address, clock)
         yield site
         for context in browser.contexts:
@@ -299,17 +298,15 @@ def test_two_clicks_are_one_answer(agent: Site) -> None:
 
 def test_a_lost_connection_shows_and_heals(browser: Browser, resources: Resources) -> None:
     clock = WindableClock()
-    app = local_app(resources, clock)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with served(app, port=port) as address:
+    listener = listen()
+    port = listener.getsockname()[1]
+    with served(local_app(resources, clock), listener) as address:
         site = Site(browser, resources, address, clock)
         page = site.visit()
         expect(page.locator("#live")).to_have_text("Live")
     expect(page.locator("#live")).to_have_text("Connection lost; trying again")
     site.publish("t-1", "Asked meanwhile?")
-    with served(local_app(resources, clock), port=port):
+    with served(local_app(resources, clock), listen(port)):
         expect(page.locator("#live")).to_have_text("Live")
         expect(card(page, "Asked meanwhile?")).to_be_visible()
         page.context.close()

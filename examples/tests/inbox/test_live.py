@@ -6,14 +6,14 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 from agent_wait import WaitEnvelope
-from inbox.serving import served
+from inbox.serving import listen, served
 from inbox_support import Desk, path_of
 from starlette.testclient import TestClient
 
 
 @pytest.fixture
 def site(desk: Desk) -> Iterator[str]:
-    with served(desk.app) as address:
+    with served(desk.app, listen()) as address:
         yield address
 
 
@@ -103,7 +103,7 @@ def test_a_connection_ends_by_itself_so_that_it_is_asked_again_who_listens(
 
 def test_stopping_the_page_ends_what_listens_to_it(desk: Desk) -> None:
     with (
-        served(desk.app) as address,
+        served(desk.app, listen()) as address,
         httpx2.stream("GET", f"{address}/events", headers={"x-user": "mia"}, timeout=30) as response,
     ):
         lines = response.iter_lines()
