@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from agent_wait import Failure, FakeClock, Publication, Question, WaitPolicy
+from agent_wait import Failure, Publication, Question, WaitPolicy
 from agent_wait._adapter import Taken, ThreadState
 from agent_wait._decision import Begin, Given, GoOn, Resume, Rules
 from agent_wait._envelope import envelope_for
@@ -79,14 +79,14 @@ def route(
     message: Start | Answer | Given,
     *states: ThreadState,
     run: Iterable[Any] = (),
-    clock: float = NOW,
+    now: float = NOW,
     refuse_late: bool = False,
     refusals: dict[str, str] | None = None,
     down: Iterable[Transition] = (),
 ) -> tuple[Outcome, list[Step]]:
     """Take every step: each read gives the next state, each run the next of `run`, or 1, 2, 3..."""
     rules = Rules(
-        clock=FakeClock(clock),
+        now=lambda: now,
         refuse_late=refuse_late,
         refusal=lambda question, answer: (refusals or {}).get(str(answer)),
     )
@@ -591,7 +591,7 @@ def test_an_answer_at_the_deadline_is_late() -> None:
 
 
 def test_an_answer_just_before_the_deadline_is_in_time() -> None:
-    outcome, _ = route(answer(due()), parked(due()), FINISHED, refuse_late=True, clock=NOW - 0.001)
+    outcome, _ = route(answer(due()), parked(due()), FINISHED, refuse_late=True, now=NOW - 0.001)
 
     assert outcome.kind == "resumed"
 
@@ -625,7 +625,7 @@ def test_without_a_default_a_null_is_late_like_any_answer() -> None:
 
 
 def test_without_a_timeout_nothing_is_late() -> None:
-    outcome, _ = route(answer(Q1), parked(Q1), FINISHED, refuse_late=True, clock=1e12)
+    outcome, _ = route(answer(Q1), parked(Q1), FINISHED, refuse_late=True, now=1e12)
 
     assert outcome.kind == "resumed"
 
@@ -676,7 +676,7 @@ def test_no_kind_of_message_is_acknowledged_past_an_unannounced_question(message
 @pytest.mark.requirement("PROMISE-1")
 def test_what_the_run_raises_comes_out_after_what_is_open_was_announced() -> None:
     steps: list[Step] = []
-    router = converge(start("s-1"), Rules(clock=FakeClock(), refuse_late=False, refusal=lambda q, a: None))
+    router = converge(start("s-1"), Rules(now=lambda: NOW, refuse_late=False, refusal=lambda q, a: None))
     steps.append(next(router))
     steps.append(router.send(UNKNOWN))
     steps.append(router.throw(ZeroDivisionError()))
@@ -688,7 +688,7 @@ def test_what_the_run_raises_comes_out_after_what_is_open_was_announced() -> Non
 
 
 def test_a_thread_that_cannot_be_read_after_a_failed_run_does_not_hide_the_failure() -> None:
-    router = converge(start("s-1"), Rules(clock=FakeClock(), refuse_late=False, refusal=lambda q, a: None))
+    router = converge(start("s-1"), Rules(now=lambda: NOW, refuse_late=False, refusal=lambda q, a: None))
     next(router)
     router.send(UNKNOWN)
     router.throw(ZeroDivisionError())

@@ -6,7 +6,6 @@ from typing import Any, TypeAlias
 
 from agent_wait._adapter import Taken, ThreadState
 from agent_wait._canonical import encode, to_plain
-from agent_wait._clock import Clock
 from agent_wait._identity import ask_id
 from agent_wait._message import Answer, Start
 from agent_wait._outcome import OutcomeKind
@@ -18,9 +17,15 @@ STARTS_KEPT = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What the host chose, and what only the adapter knows."""
+    """What the host chose, and what only the adapter knows.
 
-    clock: Clock
+    Attributes:
+        now: The time by which an answer is late or is not, in seconds since the epoch, UTC.
+        refuse_late: Whether late answers are refused.
+        refusal: `FrameworkAdapter.refusal`.
+    """
+
+    now: Callable[[], float]
     refuse_late: bool
     refusal: Callable[[Question, JSON], str | None]
 
@@ -132,23 +137,21 @@ def _decide_answer(answer: Answer, state: ThreadState, rules: Rules) -> Run | St
         return Stop(
             "refused", "the run failed after it took another answer, and a bare interrupt takes one only"
         )
-    if rules.refuse_late and (stop := _if_late(answer, question, rules.clock)):
+    if rules.refuse_late and (stop := _if_late(answer, question, rules.now)):
         return stop
     if (why := rules.refusal(question, answer.answer)) is not None:
         return Stop("refused", why)
     return Resume(answer=answer, question=question, taken=taken, starts=state.starts)
 
 
-def _if_late(answer: Answer, question: Question, clock: Clock) -> Stop | None:
+def _if_late(answer: Answer, question: Question, now: Callable[[], float]) -> Stop | None:
     """At the deadline is late, as a token is expired on its `exp` (RFC 7519, 4.1.4)."""
     policy = question.policy
     if policy.timeout is None or (policy.default is not None and _same(policy.default, answer.answer)):
         return None
     if question.expires_at is None:
         return Stop("refused", "nobody knows when it was asked, so its deadline cannot be told")
-    return (
-        Stop("expired", "it came at the deadline or after it") if clock.now() >= question.expires_at else None
-    )
+    return Stop("expired", "it came at the deadline or after it") if now() >= question.expires_at else None
 
 
 def _same(one: JSON, other: JSON) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar, cast
 
 from agent_wait._adapter import FrameworkAdapter
 from agent_wait._announcer import AnnounceAdapter
-from agent_wait._clock import SYSTEM_CLOCK, Clock, FakeClock
+from agent_wait._clock import SYSTEM_CLOCK, Clock
 from agent_wait._decision import Begin, Given, GoOn, Resume, Rules, Run
 from agent_wait._deliver import adeliver, as_announcers, checked_budget, deliver
 from agent_wait._envelope import EntryPoint, WaitEnvelope, envelope_for
@@ -71,7 +71,9 @@ class WaitPublisher:
         self._reply_to = reply_to
         self._clock = clock or SYSTEM_CLOCK
         self._budget = checked_budget(budget)
-        self._rules = Rules(clock=self._clock, refuse_late=late_answers == "refuse", refusal=adapter.refusal)
+        self._rules = Rules(
+            now=self._clock.now, refuse_late=late_answers == "refuse", refusal=adapter.refusal
+        )
 
     def invoke(self, value: Any, thread_id: str, *, config: Any = None) -> Outcome:
         """Run the agent on `value`, whatever the thread is, and announce the difference: `started`.
@@ -150,7 +152,7 @@ class WaitPublisher:
             return self._rules
         if not math.isfinite(sent_at):
             raise ValueError(f"sent_at is seconds since the epoch, not {sent_at!r}")
-        return replace(self._rules, clock=FakeClock(sent_at))
+        return replace(self._rules, now=lambda: sent_at)
 
     def _locked(self, steps: Generator[Step, Any, _T], thread_id: str, config: Any) -> _T:
         with locked(thread_id):
