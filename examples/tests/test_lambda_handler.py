@@ -142,6 +142,11 @@ def test_what_failed_in_one_invocation_is_handled_in_the_next_of_the_same_proces
     assert Seen(resources).refunds("o-1001") == ["120.00"]
 
 
+@pytest.mark.parametrize("event", [{}, {"Records": []}])
+def test_an_event_without_messages_does_nothing(event: dict[str, Any]) -> None:
+    assert failed(lambda_handler.handler(event, None)) == []
+
+
 def test_a_busy_message_is_set_aside_and_does_not_block_its_thread(resources: Resources) -> None:
     asking = request("t-1", "o-1002", "41000.00")
     other = asking.replace("request-1", "request-2")

@@ -47,6 +47,9 @@ def publisher() -> WaitPublisher:
 
 
 def handler(event: dict[str, Any], context: Any) -> Any:
+    """Handle a batch; an event without one, say to keep a process warm, does nothing."""
+    if not event.get("Records"):
+        return {"batchItemFailures": []}
     # A new one each time: what failed in the last batch is none of this one's business.
     processor = SqsFifoPartialProcessor(skip_group_on_error=True)
     return process_partial_response(event, handle_record, processor, context)
