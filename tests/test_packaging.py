@@ -48,6 +48,12 @@ def test_metadata_is_complete_and_the_same_everywhere(package: Path) -> None:
 
 
 @each_package
+@pytest.mark.requirement("OLD-PYTHON-ASYNC")
+def test_no_python_is_offered_on_which_an_async_node_could_not_park(package: Path) -> None:
+    assert read(package)["project"]["requires-python"] == ">=3.11"
+
+
+@each_package
 def test_every_distribution_carries_the_licence_and_a_readme_of_its_own(package: Path) -> None:
     assert (package / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
     assert (package / "README.md").read_text().startswith(f"# {package.name}\n")

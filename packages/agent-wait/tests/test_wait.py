@@ -60,6 +60,7 @@ def answered(
     return function(*args, **kwargs)
 
 
+@pytest.mark.requirement("DEFAULTS-SHOWN")
 def test_a_call_parks_on_its_arguments_with_defaults_applied(stub: StubFramework) -> None:
     @make_wait(stub)
     def pay(a: int, b: int = 2, *, c: int = 3) -> None: ...
