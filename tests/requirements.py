@@ -31,7 +31,7 @@ REQUIREMENTS = {
     ),
     "PROMISE-6": Requirement(
         "The router",
-        "Nothing is swallowed: what failed, was refused or was skipped is in a return value and one log line.",
+        "Nothing is swallowed: what failed, was refused or skipped is in a return value and one log line.",
     ),
     "PROMISE-7": Requirement(
         "The router",
