@@ -16,8 +16,8 @@ class Contract:
     reason="...")`, and by no other.
 
     Raises:
-        TypeError: Where a subclass is defined that overrides a test, or declares a limit without a reason or of
-            no test.
+        TypeError: Where a subclass is defined that overrides a test, or has a limit that names none or has no
+            reason.
     """
 
     cannot: ClassVar[Mapping[str, str]] = {}

@@ -2,8 +2,9 @@
 
 # ruff: noqa: S101  # these are assertions, rewritten by pytest: see `__init__.py`
 
+import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from agent_wait import InMemoryAnnounce, WaitEnvelope
@@ -33,6 +34,7 @@ _UNUSABLE: tuple[tuple[Any, str], ...] = (
     ({"action": "approve", "args": [1]}, "args"),
     ('{"action": "approve"}', "JSON"),
 )
+_NO_FINGERPRINT = f"sha256:{0:064x}"
 _PRIVATE = "do-not-publish-me"
 
 
@@ -123,71 +125,70 @@ class FrameworkContract(FrameworkSuite):
 
     def test_parallel_questions_each_get_their_own_answer_whatever_order_they_come_in(self) -> None:
         bodies, thread = self._agent([[_call(0), _call(1), _call(2)], "done"])
-        asked = _by_order(thread.start())
-        assert sorted(asked) == ["o-0", "o-1", "o-2"]
-        thread.answer(asked["o-2"], {**APPROVE, "args": {"amount": 20}})
-        thread.answer(asked["o-0"], REJECT)
-        thread.answer(asked["o-1"], {**APPROVE, "args": {"amount": 10}})
-        assert sorted((body.args["order_id"], body.args["amount"]) for body in bodies.ran) == [
-            ("o-1", 10),
-            ("o-2", 20),
-        ]
+        edits: dict[str, Any] = {"o-1": {"amount": 10}, "o-2": {"amount": 20}}
+        answers = {order: {**APPROVE, "args": args} for order, args in edits.items()} | {"o-0": REJECT}
+        thread.settle(thread.start(), lambda asked: answers[_order(asked)])
+        assert bodies.effects("order_id", "amount") == [("o-1", 10), ("o-2", 20)]
         assert thread.told("call_0") == REJECT
         assert thread.told("call_1") == "refunded 10 of o-1"
         assert thread.told("call_2") == "refunded 20 of o-2"
 
+    def test_parallel_questions_are_all_asked_at_once(self) -> None:
+        _, thread = self._agent([[_call(0), _call(1), _call(2)], "done"])
+        assert sorted(map(_order, thread.start())) == ["o-0", "o-1", "o-2"]
+
+    def test_each_approved_body_runs_once(self) -> None:
+        bodies, thread = self._agent([[_call(0), _call(1), _call(2)], "done"])
+        thread.settle(thread.start(), lambda _: APPROVE)
+        assert bodies.args("order_id") == ["o-0", "o-1", "o-2"]
+
     def test_parallel_questions_can_be_answered_all_at_once(self) -> None:
         bodies, thread = self._agent([[_call(0), _call(1), _call(2)], "done"])
-        asked = _by_order(thread.start())
-        edits = {order: {**APPROVE, "args": {"note": f"for {order}"}} for order in asked}
-        assert thread.send(*(reply_to(asked[order], edits[order]) for order in reversed(asked))) == []
-        assert bodies.args("note") == ["for o-0", "for o-1", "for o-2"]
-        assert all(body.args["note"] == f"for {body.args['order_id']}" for body in bodies.ran)
+        notes = [
+            reply_to(asked, {**APPROVE, "args": {"note": f"for {_order(asked)}"}}) for asked in thread.start()
+        ]
+        assert thread.send(*reversed(notes)) == []
+        assert bodies.effects("order_id", "note") == [(f"o-{n}", f"for o-{n}") for n in range(3)]
 
     def test_equal_calls_in_one_turn_are_questions_of_their_own(self) -> None:
         bodies, thread = self._agent([[_call(0), _call(0, id="call_1"), _call(0, id="call_2")], "done"])
-        asked = thread.start()
-        assert len(thread.asks) == len({one.fingerprint for one in asked}) == 3
-        for number, one in reversed(list(enumerate(asked))):
-            thread.answer(one, {**APPROVE, "args": {"amount": number}})
-        assert bodies.args("amount") == [0, 1, 2]
-        assert len({body.key for body in bodies.ran}) == 3
+        amounts = itertools.count()
+        thread.settle(thread.start(), lambda _: {**APPROVE, "args": {"amount": next(amounts)}})
+        assert len(thread.asks) == 3
+        assert bodies.effects("amount") == [(0,), (1,), (2,)]
         assert len({thread.told(f"call_{number}") for number in range(3)}) == 3
 
-    def test_a_part_of_the_answers_is_kept_over_a_restart_and_asks_nobody_twice(self) -> None:
+    def test_a_part_of_the_answers_is_kept_over_restarts_and_asks_nobody_twice(self) -> None:
         bodies, thread = self._agent([[_call(0), _call(1)], "done"])
-        asked = _by_order(thread.start())
-        thread.reopen()
-        thread.answer(asked["o-1"], APPROVE)
-        thread.reopen()
-        assert thread.answer(asked["o-0"], REJECT) == []
+        answers = {"o-0": REJECT, "o-1": APPROVE}
+        thread.settle(thread.start(), lambda asked: answers[_order(asked)], reopening=True)
         assert len(thread.asks) == 2
-        assert bodies.args("order_id") == ["o-1"]
+        assert bodies.effects("order_id") == [("o-1",)]
         assert (thread.told("call_0"), thread.told("call_1")) == (REJECT, "refunded 1 of o-1")
 
     def test_an_answer_that_comes_again_or_is_contradicted_changes_nothing(self) -> None:
         bodies, thread = self._agent([[_call(0), _call(1)], "done"])
-        asked = _by_order(thread.start())
-        thread.answer(asked["o-0"], APPROVE)
-        for again in (APPROVE, REJECT, {**APPROVE, "args": {"amount": 9}}):
-            assert thread.answer(asked["o-0"], again) is None
-        thread.answer(asked["o-1"], REJECT)
-        assert [body.args["amount"] for body in bodies.ran] == [0]
-        for again in (APPROVE, REJECT):
-            assert thread.answer(asked["o-0"], again) is None
-            assert thread.answer(asked["o-1"], again) is None
-        assert len(bodies.ran) == 1
-        assert thread.told("call_1") == REJECT
+        others = (APPROVE, REJECT, {**APPROVE, "args": {"amount": 9}})
+        first, *others_asked = thread.start()
+        still_open = thread.answer(first, APPROVE)
+        for again in others:
+            assert thread.answer(first, again) is None
+        thread.settle(others_asked if still_open is None else still_open, lambda _: REJECT)
+        assert bodies.effects("order_id") == [(_order(first),)]
+        ran = len(bodies.ran)
+        for again, asked in itertools.product(others, thread.published):
+            assert thread.answer(asked, again) is None
+        assert len(bodies.ran) == ran
 
     def test_an_answer_to_an_earlier_turn_serves_no_equal_call_of_a_later_one(self) -> None:
         bodies, thread = self._agent([[_call(0)], [_call(0)], "done"])
         [first] = thread.start()
         [second] = thread.answer(first, APPROVE) or []
-        assert first.fingerprint != second.fingerprint
         assert len(thread.asks) == 2
         thread.reopen()
         assert thread.answer(first, APPROVE) is None
-        assert thread.answer(second, APPROVE, fingerprint=first.fingerprint) is None
+        assert thread.answer(second, APPROVE, ask_id=first.ask_id) is None
+        assert thread.answer(second, APPROVE, fingerprint=_NO_FINGERPRINT) is None
         assert len(bodies.ran) == 1
         assert thread.answer(second, APPROVE) == []
         assert len({body.key for body in bodies.ran}) == len(bodies.ran) == 2
@@ -200,6 +201,7 @@ class FrameworkContract(FrameworkSuite):
         here = threads[0].handle.thread_id
         assert threads[0].answer(foreign, APPROVE, thread_id=here) is None
         assert threads[0].answer(mine, APPROVE, ask_id=foreign.ask_id) is None
+        assert threads[0].answer(mine, APPROVE, fingerprint=_NO_FINGERPRINT) is None
         assert threads[0].answer(mine, APPROVE, question_id="no-such-question", ask_id=None) is None
         assert bodies.ran == []
         assert threads[0].answer(mine, APPROVE) == []
@@ -292,17 +294,17 @@ class FrameworkContract(FrameworkSuite):
         assert context not in (None, "forged")
 
     def test_an_effect_has_one_key_however_often_its_call_is_run_and_asked(self) -> None:
-        keys: list[str] = []
         bodies = Bodies()
         for _ in range(2):
             thread = self._thread([self._refund_of(bodies)], [[_call(0), _call(1)], "done"])
-            asked = _by_order(thread.start())
-            thread.answer(asked["o-1"], APPROVE)
-            [again] = _named(thread.answer(asked["o-0"], _UNUSABLE[0][0]), "o-0")
-            assert thread.answer(again, APPROVE) == []
-        keys = [body.key for body in bodies.ran]
-        assert all(len(key) == 64 and int(key, 16) >= 0 for key in keys)
-        assert len(set(keys)) == len(keys) == 4
+            thread.settle(
+                thread.start(),
+                lambda asked: _UNUSABLE[0][0] if (_order(asked), asked.attempt) == ("o-0", 1) else APPROVE,
+            )
+        keys = {(body.thread_id, body.args["order_id"]): body.key for body in bodies.ran}
+        assert all(body.key == keys[body.thread_id, body.args["order_id"]] for body in bodies.ran)
+        assert all(len(key) == 64 and int(key, 16) >= 0 for key in keys.values())
+        assert len(set(keys.values())) == 4
 
     def test_a_run_that_ends_stops_on_nothing_and_can_be_followed_by_another(self) -> None:
         bodies, thread = self._agent(["hello", [_call(0)], "done"])
@@ -326,23 +328,13 @@ class FrameworkContract(FrameworkSuite):
         bodies = Bodies()
         both = [self._refund_of(bodies), self._refund_of(bodies, name="repay", is_async=False)]
         thread = self._thread(both, [[_call(0), ("repay", "call_1", _call(1)[2])], "done"])
-        asked = _by_order(thread.start())
-        thread.answer(asked["o-1"], APPROVE)
-        thread.answer(asked["o-0"], APPROVE)
-        assert bodies.args("order_id") == ["o-0", "o-1"]
+        thread.settle(thread.start(), lambda _: APPROVE)
+        assert bodies.effects("order_id") == [("o-0",), ("o-1",)]
 
 
 def _call(number: int, *, id: str | None = None) -> ToolCall:
     """A refund of `o-<number>`. Its id starts afresh in every turn, as those of many model servers do."""
     return "refund", id or f"call_{number}", {"order_id": f"o-{number}", "amount": number}
-
-
-def _by_order(envelopes: Sequence[WaitEnvelope]) -> dict[str, WaitEnvelope]:
-    return {_order(envelope): envelope for envelope in envelopes}
-
-
-def _named(envelopes: Sequence[WaitEnvelope] | None, order_id: str) -> list[WaitEnvelope]:
-    return [envelope for envelope in envelopes or () if _order(envelope) == order_id]
 
 
 def _order(envelope: WaitEnvelope) -> str:

@@ -21,6 +21,7 @@ from agent_wait import (
 from agent_wait.testing._handle import Handle
 
 APPROVE: dict[str, Any] = {"action": "approve"}
+_MOST_ASKS = 20
 REJECT: dict[str, Any] = {"action": "reject", "reason": "no receipt"}
 
 
@@ -62,6 +63,11 @@ class Bodies:
     def args(self, name: str) -> list[Any]:
         """The values that one parameter had, sorted, since calls of one turn run in any order."""
         return sorted(body.args[name] for body in self.ran)
+
+    def effects(self, *names: str) -> list[tuple[Any, ...]]:
+        """As `args`, of several parameters, and once for each key, as what must not happen twice is."""
+        by_key = {body.key: tuple(body.args[name] for name in names) for body in self.ran}
+        return sorted(by_key.values())
 
 
 def awaitable(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -109,6 +115,20 @@ class Rehearsal:
     def answer(self, envelope: WaitEnvelope, answer: Any, **changes: Any) -> list[WaitEnvelope] | None:
         """Deliver one answer."""
         return self.send(reply_to(envelope, answer, **changes))
+
+    def settle(
+        self, asked: list[WaitEnvelope], answer: Callable[[WaitEnvelope], Any], *, reopening: bool = False
+    ) -> None:
+        """Answer what is open, the last first, each by a message of its own, until nothing is."""
+        for _ in range(_MOST_ASKS):
+            if not asked:
+                return
+            if reopening:
+                self.reopen()
+            *others, last = asked
+            still_open = self.answer(last, answer(last))
+            asked = others if still_open is None else still_open
+        raise AssertionError(f"{_MOST_ASKS} answers and still asking: {asked!r}")
 
     def publish(self, result: Any) -> list[WaitEnvelope]:
         """Announce what a run stopped on; an ask that was announced before must look as it did."""
