@@ -1,7 +1,7 @@
 """What a body may know about the wait that let it run."""
 
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from agent_wait._types import JSON
 
@@ -20,30 +20,20 @@ class CurrentWait:
             call. Hand it to whatever must not happen twice when the process dies right after it.
     """
 
-    __slots__ = ("_call", "_named", "_names", "answer", "answered_by", "asked", "question_id")
+    __slots__ = ("_around", "answer", "answered_by", "asked", "question_id")
 
-    def __init__(
-        self,
-        names: "Names",
-        call: Any,
-        named: Any,
-        asked: bool,
-        answer: JSON = None,
-        answered_by: str | None = None,
-        question_id: str | None = None,
-    ) -> None:
-        self._names = names
-        self._call = call
-        self._named = named
-        self.asked = asked
-        self.answer = answer
-        self.answered_by = answered_by
-        self.question_id = question_id
+    def __init__(self, around: "Around") -> None:
+        given = around.given
+        self._around = around
+        self.asked = given is not None
+        self.answer: JSON = None if given is None else given.answer
+        self.answered_by: str | None = None if given is None else given.answered_by
+        self.question_id: str | None = None if given is None else given.question_id
 
     @property
     def thread_id(self) -> str:
         """The thread of the run."""
-        return self._names.thread_id(self._call)
+        return self._around.names.thread_id(self._around.call)
 
     @property
     def idempotency_key(self) -> str:
@@ -52,7 +42,7 @@ class CurrentWait:
         Raises:
             QuestionError: Nothing was asked, and the arguments have no JSON form to name the call by.
         """
-        return self._names.idempotency_key(self._call, self._named)
+        return self._around.names.idempotency_key(self._around.call, self._around.named)
 
 
 class Names(Protocol):
@@ -67,7 +57,23 @@ class Names(Protocol):
         ...
 
 
-CURRENT: ContextVar[CurrentWait | None] = ContextVar("agent_wait", default=None)
+class Around(NamedTuple):
+    """What is around a body, as it stands when the body starts; nothing is worked out of it until asked for.
+
+    Attributes:
+        names: Works out what names the call.
+        call: The call.
+        named: Its question and fingerprint, where it had to be named.
+        given: Its answer; None when nothing was asked.
+    """
+
+    names: Names
+    call: Any
+    named: Any
+    given: Any
+
+
+CURRENT: ContextVar[Around | tuple[Names, Any, Any, Any] | None] = ContextVar("agent_wait", default=None)
 
 
 def current_wait() -> CurrentWait | None:
@@ -76,4 +82,5 @@ def current_wait() -> CurrentWait | None:
     It travels with the context: into coroutines, `asyncio.to_thread`, and threads started with
     `contextvars.copy_context()`.
     """
-    return CURRENT.get()
+    around = CURRENT.get()
+    return None if around is None else CurrentWait(Around(*around))

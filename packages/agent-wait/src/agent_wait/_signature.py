@@ -85,6 +85,7 @@ class WaitSignature:
         self.added = self._framework.added_parameter(full)
         if self.added is not None and self.added.name in full.parameters:
             raise TypeError(f"{self.name}: the parameter name {self.added.name!r} is taken by agent-wait")
+        self._is_plain = self.added is None and self.self_name is None and self.decision is None
 
     @property
     def name(self) -> str:
@@ -107,14 +108,15 @@ class WaitSignature:
         if not self._resolved:
             self._resolve()
             self._resolved = True
+        if self._is_plain:
+            values = self._bind(*args, **kwargs)
+            return Call(values, values, args, kwargs)
         context = None
         if self.added is not None:
             args, context = self._take_context(self.added, args, kwargs)
         if self.decision is not None:
             kwargs.pop(self.decision, None)
         values = self._bind(*args, **kwargs)
-        if self.added is None and self.self_name is None:
-            return Call(values, values, args, kwargs)
         call_args = {name: value for name, value in values.items() if name != self.self_name}
         if self.added is not None:
             call_args[self.added.name] = context

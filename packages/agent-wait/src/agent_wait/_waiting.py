@@ -11,7 +11,7 @@ from agent_wait._answer_schema import answer_schema
 from agent_wait._asking import Asker, Given, Named, check_size, name_question, usable_edits
 from agent_wait._canonical import to_plain
 from agent_wait._clock import Clock
-from agent_wait._current import CURRENT, CurrentWait
+from agent_wait._current import CURRENT
 from agent_wait._errors import PolicyError
 from agent_wait._framework import Framework
 from agent_wait._known_types import REDACTED
@@ -20,6 +20,8 @@ from agent_wait._predicate import Predicate
 from agent_wait._question import packed_policy
 from agent_wait._signature import Call, WaitSignature, plain_function
 from agent_wait._types import JSON
+
+_NOTHING = (None, None)
 
 
 class Waiting:
@@ -88,23 +90,25 @@ class Waiting:
 
     def wrapper(self, announced: Announced | None) -> Callable[..., Any]:
         """The function that stands in place of the decorated one."""
-        function = self._function
+        function, bind, when = self._function, self._signature.bind, self._when
         if announced is not None:
             body = self._announcing(announced)
         elif inspect.iscoroutinefunction(function):
 
             async def waiting_async(*args: Any, **kwargs: Any) -> Any:
-                call = self._signature.bind(args, kwargs)
-                asks = self._when is None or await self._when.is_not_false_async(call)
-                return await self._run_async(call, *self._settle(call, asks))
+                call = bind(args, kwargs)
+                if when is None or await when.is_not_false_async(call):
+                    return await self._run_async(call, *self._asked(call))
+                return await self._run_async(call, *(self._unasked(call) if self._tracks else _NOTHING))
 
             body = waiting_async
         else:
 
             def waiting(*args: Any, **kwargs: Any) -> Any:
-                call = self._signature.bind(args, kwargs)
-                asks = self._when is None or self._when.is_not_false(call)
-                return self._run(call, *self._settle(call, asks))
+                call = bind(args, kwargs)
+                if when is None or when.is_not_false(call):
+                    return self._run(call, *self._asked(call))
+                return self._run(call, *(self._unasked(call) if self._tracks else _NOTHING))
 
             body = waiting
         functools.update_wrapper(body, plain_function(function))
@@ -117,18 +121,21 @@ class Waiting:
         }
         return body
 
-    def _settle(self, call: Call, asks: bool) -> tuple[Named | None, Given | None]:
-        """Park, or say what names the call and what answer it has; no answer: nothing was asked."""
-        if not asks:
-            named = self._named(call, lenient=True) if self._tracks else None
-            if named is None or not self._framework.answered(
-                self._asker.value(named, call.call_args), call.call_args
-            ):
-                return named, None
-        else:
-            named = self._named(call)
-            check_size(named)
-        return named, self._asker.ask(named, call.call_args, lambda answer: self._read(call, named, answer))
+    def _asked(self, call: Call) -> tuple[Named, Given]:
+        """Park, or come back with what names the call and the answer that it has."""
+        named = self._named(call)
+        check_size(named)
+        return named, self._given(call, named)
+
+    def _unasked(self, call: Call) -> tuple[Named, Given | None]:
+        """The same for a call that `when` lets through: no answer, unless one was given before it did."""
+        named = self._named(call, lenient=True)
+        if self._framework.answered(self._asker.value(named, call.call_args), call.call_args):
+            return named, self._given(call, named)
+        return named, None
+
+    def _given(self, call: Call, named: Named) -> Given:
+        return self._asker.ask(named, call.call_args, lambda answer: self._read(call, named, answer))
 
     def _named(self, call: Call, *, lenient: bool = False) -> Named:
         return name_question(self._framework, self._published(call, lenient=lenient), call.call_args)
@@ -163,17 +170,10 @@ class Waiting:
         return self._framework.convert_edits(self._signature.view, args)
 
     def _arguments(self, call: Call, given: Given | None) -> tuple[Sequence[Any], dict[str, Any]]:
-        if self._signature.decision is None and (given is None or not given.edits):
-            return call.args, call.kwargs
         if given is None:
             return self._signature.arguments(call)
         edited = self._signature.edited(call, given.edits) if given.edits else call
         return self._signature.arguments(edited, given.answer, decided=True)
-
-    def _current(self, call: Call, named: Named | None, given: Given | None) -> CurrentWait:
-        if given is None:
-            return CurrentWait(self, call, named, False)
-        return CurrentWait(self, call, named, True, given.answer, given.answered_by, given.question_id)
 
     def thread_id(self, call: Call) -> str:
         """The thread of the run."""
@@ -188,8 +188,9 @@ class Waiting:
     def _run(self, call: Call, named: Named | None, given: Given | None) -> Any:
         if given is not None and given.edits is None:
             return given.answer
-        args, kwargs = self._arguments(call, given)
-        token = CURRENT.set(self._current(call, named, given))
+        as_called = self._signature.decision is None and (given is None or not given.edits)
+        args, kwargs = (call.args, call.kwargs) if as_called else self._arguments(call, given)
+        token = CURRENT.set((self, call, named, given))
         try:
             return self._function(*args, **kwargs)
         except Exception as error:
@@ -201,8 +202,9 @@ class Waiting:
     async def _run_async(self, call: Call, named: Named | None, given: Given | None) -> Any:
         if given is not None and given.edits is None:
             return given.answer
-        args, kwargs = self._arguments(call, given)
-        token = CURRENT.set(self._current(call, named, given))
+        as_called = self._signature.decision is None and (given is None or not given.edits)
+        args, kwargs = (call.args, call.kwargs) if as_called else self._arguments(call, given)
+        token = CURRENT.set((self, call, named, given))
         try:
             return await self._function(*args, **kwargs)
         except Exception as error:
