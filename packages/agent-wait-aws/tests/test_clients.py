@@ -71,6 +71,37 @@ def test_a_client_is_made_once_however_many_threads_ask_first() -> None:
     assert len(set(map(id, seen))) == 4
 
 
+def test_a_forked_process_makes_clients_of_its_own_and_keeps_those_it_was_given() -> None:
+    code = """
+import os
+from agent_wait_aws import _clients
+class Session:
+    def client(self, *args, **kwargs):
+        return object()
+class Holding:
+    def client(self, *args, **kwargs):
+        pid = os.fork()
+        if pid:
+            assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+            return object()
+        assert made.get() is not first  # and takes no lock that nobody will ever release
+        assert given.get() is injected
+        os._exit(0)
+injected = object()
+made = _clients.LazyClient("sns", client=None, region_name=None, session=Session())
+given = _clients.LazyClient("sns", client=injected, region_name=None, session=None)
+first = made.get()
+_clients.LazyClient("sqs", client=None, region_name=None, session=Holding()).get()
+assert made.get() is first
+print("done")
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=50, check=False
+    )
+
+    assert (ran.stdout, ran.stderr) == ("done\n", "")
+
+
 def test_an_injected_client_is_the_one() -> None:
     client = object()
     session = CountingSession()

@@ -208,6 +208,22 @@ def test_a_hang_does_not_block_the_exit_of_an_event_loop_and_its_interpreter() -
     assert exits("asyncio.run(afan_out([hanging(0.01)])); print('left')") == "left\n"
 
 
+def test_what_hangs_in_a_process_does_not_count_in_the_one_it_forks() -> None:
+    program = """
+import os, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # a fork beside threads, which is what this is about
+fan_out([hanging(0.01) for _ in range(8)])
+one_more = Job(None, lambda _: print("sent", flush=True), budget=5)
+if os.fork() == 0:
+    fan_out([one_more])
+    os._exit(0)
+os.wait()
+fan_out([one_more])
+print(one_more.error)
+"""
+    assert exits(program) == "sent\nnot sent: 8 earlier calls have not come back\n"
+
+
 def test_at_interpreter_shutdown_jobs_run_in_line() -> None:
     program = """
 def last():

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 from agent_wait._announcer import BaseAnnounce
@@ -149,6 +150,52 @@ def test_what_is_no_announcer_is_a_type_error(publish_: Publish, announce: Any, 
     with pytest.raises(TypeError) as raised:
         publish_(QUESTIONS, "t-1", announce)
     assert said in str(raised.value)
+
+
+class Proxy:
+    """Looks like what it stands for, as a wrapper that traces calls does."""
+
+    def __init__(self, wrapped: Any) -> None:
+        self._wrapped = wrapped
+
+    def __getattribute__(self, name: str) -> Any:
+        return getattr(object.__getattribute__(self, "_wrapped"), name)
+
+
+@every_way
+def test_what_looks_like_an_announcer_of_ours_is_announced_through(publish_: Publish) -> None:
+    memory, inner = InMemoryAnnounce(), InMemoryAnnounce()
+
+    publication = publish_(QUESTIONS, "t-1", [Proxy(memory), Proxy(CompositeAnnounce([inner]))])
+
+    publication.raise_for_failures()
+    assert memory.events == inner.events == list(publication)
+
+
+@every_way
+def test_a_mock_of_an_announcer_has_not_surely_delivered(publish_: Publish) -> None:
+    publication = publish_(QUESTIONS, "t-1", [Mock(spec=kind) for kind in (BaseAnnounce, CompositeAnnounce)])
+
+    assert len(publication.failures) == 2 * len(publication)
+
+
+@every_way
+def test_an_announcer_cannot_take_an_envelope_out_of_a_publication(publish_: Publish) -> None:
+    class Greedy(BaseAnnounce):
+        def deliver(self, envelope: WaitEnvelope, transition: Transition) -> None: ...
+
+        def deliver_many(
+            self, envelopes: Sequence[WaitEnvelope], transition: Transition
+        ) -> list[Exception | None]:
+            assert isinstance(envelopes, list)
+            envelopes.clear()
+            return []
+
+    memory = InMemoryAnnounce()
+
+    publication = publish_(QUESTIONS, "t-1", [Greedy(), memory])
+
+    assert len(publication) == len(publication.failures) == len(memory.events) == len(QUESTIONS)
 
 
 @every_way
@@ -615,6 +662,32 @@ def test_a_cancelled_publish_cancels_what_is_awaited_and_sends_nothing_more(hang
     thread.join(50)
     assert hanging.taken == ["q-1"]
     assert arrived == []
+
+
+@pytest.mark.parametrize("turns", range(30))
+def test_whenever_a_publish_is_cancelled_nothing_of_it_is_left(turns: int) -> None:
+    left: list[object] = []
+
+    async def adeliver(envelope: WaitEnvelope) -> None:
+        try:
+            await asyncio.sleep(0)
+        finally:
+            await asyncio.sleep(0)
+
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: left.append(context))
+        announce = [Awaited(adeliver), InMemoryAnnounce(), CompositeAnnounce([Awaited(adeliver)])]
+        publishing = loop.create_task(apublish(QUESTIONS, "t-1", announce))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        publishing.cancel()
+        with suppress(asyncio.CancelledError):  # it may have been done by then
+            await publishing
+        left.extend(task for task in asyncio.all_tasks() if task is not asyncio.current_task())
+
+    asyncio.run(run())
+    assert left == []
 
 
 def test_an_awaited_publish_never_blocks_the_loop(hanging: Hanging) -> None:

@@ -1,6 +1,8 @@
 """boto3 clients: injected, or made when first needed."""
 
+import os
 import threading
+import weakref
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 C = TypeVar("C")
@@ -18,6 +20,7 @@ class Session(Protocol):
 # https://boto3.amazonaws.com/v1/documentation/api/latest/guide/session.html#multithreading-or-multiprocessing-with-sessions
 _lock = threading.Lock()
 _own_session: Session | None = None
+_made: "weakref.WeakSet[LazyClient[Any]]" = weakref.WeakSet()
 
 
 class LazyClient(Generic[C]):
@@ -44,7 +47,12 @@ class LazyClient(Generic[C]):
             with _lock:
                 if self._client is None:
                     self._client = self._make()
+                    _made.add(self)
         return self._client
+
+    def forget(self) -> None:
+        """Make the client anew when it is next needed."""
+        self._client = None
 
     def _make(self) -> C:
         from botocore.config import Config  # noqa: PLC0415  # when first needed
@@ -76,3 +84,17 @@ def _shared_session() -> Session:
     if _own_session is None:
         _own_session = boto3.session.Session()
     return _own_session
+
+
+def _start_anew() -> None:
+    """In a forked child: the connections are the parent's, and its threads may have held the lock."""
+    global _lock, _own_session  # noqa: PLW0603  # one for the process
+    _lock = threading.Lock()
+    _own_session = None
+    for client in list(_made):
+        client.forget()
+    _made.clear()
+
+
+if hasattr(os, "register_at_fork"):  # POSIX
+    os.register_at_fork(after_in_child=_start_anew)

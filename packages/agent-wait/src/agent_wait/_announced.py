@@ -92,7 +92,7 @@ def _wanting(announcers: Iterable[AnnounceAdapter]) -> Iterable[AnnounceAdapter]
     for announcer in announcers:
         if not announcer.supports("created"):
             continue
-        if isinstance(announcer, CompositeAnnounce):
+        if type(announcer) is CompositeAnnounce:
             yield from _wanting(announcer.announcers)
         else:
             yield announcer

@@ -31,6 +31,7 @@ def deliver(
         TypeError: Something in `announce` is no announcer.
         ValueError: `budget` is not a positive number of seconds.
     """
+    envelopes = tuple(envelopes)  # which no announcer can take anything out of
     lanes = _lanes(envelopes, transition, announce, budget)
     fan_out([lane.job for lane in lanes])
     return _publication(envelopes, lanes)
@@ -40,6 +41,7 @@ async def adeliver(
     envelopes: Sequence[WaitEnvelope], transition: Transition, announce: Announce, budget: float = 10.0
 ) -> Publication:
     """As `deliver`, awaited; announcers with an `adeliver` of their own run on the event loop."""
+    envelopes = tuple(envelopes)
     lanes = _lanes(envelopes, transition, announce, budget)
     await afan_out([lane.job for lane in lanes])
     return _publication(envelopes, lanes)
@@ -141,8 +143,8 @@ class _Lane:
         self.transition: Transition = transition
         self.budget = budget
         self.entries: list[Exception | None] = []
-        kind = type(announcer)
-        ours = isinstance(announcer, BaseAnnounce) and kind.announce is BaseAnnounce.announce
+        kind = type(announcer)  # not its `__class__`, which a proxy or a mock has of what it stands for
+        ours = issubclass(kind, BaseAnnounce) and kind.announce is BaseAnnounce.announce
         self.one = attempt if ours else _announced
         self.batch = ours and len(envelopes) > 1 and _is_faster(kind, "deliver_many")
         awaited = ours and not self.batch and _is_faster(kind, "adeliver")
@@ -202,7 +204,7 @@ def _leaves(
     several: Iterable[AnnounceAdapter], transition: Transition, budget: float
 ) -> Iterator[tuple[AnnounceAdapter, float]]:
     for announcer in several:
-        if not isinstance(announcer, CompositeAnnounce):
+        if type(announcer) is not CompositeAnnounce:
             yield announcer, budget
         elif announcer.supports(transition):
             yield from _leaves(announcer.announcers, transition, min(budget, announcer.budget))

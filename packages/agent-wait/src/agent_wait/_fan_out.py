@@ -5,6 +5,7 @@ are daemons, since those of an executor, and so of `asyncio.to_thread`, are join
 """
 
 import contextvars
+import os
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -22,6 +23,8 @@ MAX_ABANDONED = 8
 
 _CANCEL_GRACE = 1.0  # seconds that coroutines get to clean up before a cancellation goes on without them
 _running: "set[Job]" = set()  # changed by single operations only: no lock that a fork could leave locked
+if hasattr(os, "register_at_fork"):  # POSIX
+    os.register_at_fork(after_in_child=_running.clear)  # what hangs, hangs in the parent
 
 
 class Job:
