@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import pytest
 from agent_wait import (
+    BaseAnnounce,
     EntryPoint,
     FailingAnnounce,
     FakeClock,
@@ -15,11 +16,12 @@ from agent_wait import (
     Outcome,
     Publication,
     Question,
+    WaitEnvelope,
     WaitPolicy,
     WaitPublisher,
     _locks,
 )
-from agent_wait._types import JSON
+from agent_wait._types import JSON, Transition
 from stub_adapter import UNUSABLE, Ask, Do, Program, StubAdapter, TogetherAdapter, World
 
 T = "t-1"
@@ -366,6 +368,37 @@ async def test_nothing_is_acknowledged_until_an_announcer_that_was_down_has_the_
     assert (lost.kind, lost.acknowledge, len(lost.publication.failures)) == ("started", False, 1)
     assert (outcome.kind, outcome.acknowledge) == ("republished", True)
     assert host.story() == ["created refund"]
+
+
+async def test_a_bare_question_is_closed_under_its_own_name_when_its_answer_comes_again(
+    make_host: MakeHost,
+) -> None:
+    host = make_host([[Ask("continue", bare=True)]])
+    await host.start()
+    await host.handle(host.reply(0, "yes"))
+
+    await host.handle(host.reply(0, "yes"))
+
+    first, again = host.announced.of("resumed")
+    assert first.question is not None
+    assert again.question is None
+    assert first.dedupe_key == again.dedupe_key
+
+
+async def test_an_announcer_that_hangs_costs_the_budget_and_no_more(make_host: MakeHost) -> None:
+    release = threading.Event()
+
+    class Hanging(BaseAnnounce):
+        def deliver(self, envelope: WaitEnvelope, transition: Transition) -> None:
+            release.wait()
+
+    host = make_host(announce=Hanging(), budget=0.05)
+
+    outcome = await host.start()
+    release.set()
+
+    assert (outcome.kind, outcome.acknowledge) == ("started", False)
+    assert "within 0.05 s" in str(outcome.publication.failures[0].error)
 
 
 async def test_the_news_of_both_transitions_are_added_up(make_host: MakeHost) -> None:
