@@ -47,14 +47,18 @@ class ThreadState:
 class FrameworkAdapter(Protocol):
     """A running agent, as `WaitPublisher` drives it.
 
-    `WaitPublisher` calls it for one thread at a time within this process. Looking never creates or
-    changes a thread. What the agent raises passes through.
+    Within this process, `WaitPublisher` makes one run of a thread at a time; it may look (`state`) while one
+    goes on. Looking never creates or changes a thread. What the agent raises passes through.
     """
 
     name: str
 
     def config_for(self, thread_id: str, starts: Sequence[str] = ()) -> Any:
-        """What `invoke` takes for this thread; `starts` are to be stored with the run it is used for."""
+        """What `invoke` takes for this thread; `starts` are to be stored with the run it is used for.
+
+        Where it is a mapping, a host's own is merged into it, and only `thread_id` and what begins with
+        `agent_wait` are sure to stay. Where it is none, a host's own is refused.
+        """
         ...
 
     def state(self, thread_id: str) -> ThreadState:
