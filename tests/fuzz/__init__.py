@@ -1,0 +1,1 @@
+"""What strangers may send: nothing of it raises an error that is not declared, or runs anything."""
