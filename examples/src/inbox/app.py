@@ -38,6 +38,9 @@ SESSION_SECONDS = 12 * 3600
 LOOKS = 600
 """After so many looks at the table a live connection ends; the page makes a new one, signed in or not."""
 
+SEARCH_COSTS = 5
+"""A search reads the whole list, so that it looks so many times less often."""
+
 CurrentUser = Callable[[Request], str | None]
 
 
@@ -180,6 +183,9 @@ class _Inbox:
                 return self._version_of_question(*self._find(request))
             return self._version_of_list(self._page(request))
 
+        searches = any(request.query_params.get(name, "").strip() for name in ("q", "tag"))
+        pause = self._look_every * (SEARCH_COSTS if searches else 1)
+
         async def stream() -> AsyncIterator[str]:
             for _ in range(LOOKS):
                 try:
@@ -188,7 +194,7 @@ class _Inbox:
                     if not self.stopping.is_set():
                         log.exception("the table could not be looked at; the page will ask again")
                     return
-                await asyncio.sleep(self._look_every)
+                await asyncio.sleep(pause)
                 if self.stopping.is_set():
                     return
 

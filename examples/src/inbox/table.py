@@ -3,6 +3,7 @@
 import base64
 import binascii
 import json
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,6 +13,8 @@ from agent_wait_aws import row_key
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 from refund_agent import aws
 from refund_agent.approvals import Approval, approval_of, deadline, timestamp
+
+log = logging.getLogger(__name__)
 
 Tab = Literal["open", "late", "done"]
 State = Literal["open", "late", "answered", "closed"]
@@ -38,6 +41,7 @@ class Table:
     def __init__(self, name: str, *, clock: Clock) -> None:
         self._table = aws.table(name)
         self._clock = clock
+        self._unreadable: set[str] = set()
 
     def state(self, approval: Approval) -> State:
         """What one can do with it: an open question past its deadline is not open to people any more."""
@@ -98,8 +102,8 @@ class Table:
             query["ExclusiveStartKey"] = _read_cursor(after)
         found: list[tuple[dict[str, Any], Approval]] = []
         for row in self._rows(**query):
-            approval = approval_of(row)
-            if wanted is None or wanted(approval):
+            approval = self._read(row)
+            if approval and (wanted is None or wanted(approval)):
                 found.append((row, approval))
             if len(found) > PAGE:
                 break
@@ -116,6 +120,16 @@ class Table:
             if "LastEvaluatedKey" not in reply:
                 return
             query["ExclusiveStartKey"] = reply["LastEvaluatedKey"]
+
+    def _read(self, row: dict[str, Any]) -> Approval | None:
+        """None: it is not of this library's making; it hides no other, and is told of once."""
+        try:
+            return approval_of(row)
+        except (KeyError, ValueError) as error:
+            if (key := f"{row['pk']} {row['sk']}") not in self._unreadable:
+                self._unreadable.add(key)
+                log.warning("the row %s cannot be read: %s", key, type(error).__name__)
+            return None
 
     def _kept(self) -> ConditionBase:
         """DynamoDB deletes a row up to days after its `ttl`; until then it is there and is not."""

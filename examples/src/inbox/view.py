@@ -87,6 +87,9 @@ def facts(question: WaitEnvelope) -> list[Fact]:
             pass
         case dict(values):
             pass
+        case None:
+            # Announced as closed by somebody who did not have it any more.
+            return []
         case str(text) if brief(text, most=120) == text:
             return []
         case value:

@@ -106,7 +106,7 @@ class Desk:
         [row] = [each for each in rows if each.question.ask_id == question.ask_id]
         return row
 
-    def change(self, question: WaitEnvelope, **values: Any) -> None:
+    def change(self, question: WaitEnvelope, /, **values: Any) -> None:
         """Write into the row, past everybody."""
         aws.table(self.resources.approvals_table).update_item(
             Key=row_key(question.thread_id, question.ask_id),

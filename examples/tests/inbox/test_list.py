@@ -203,3 +203,23 @@ def test_a_question_whose_deadline_cannot_be_read_is_expired(desk: Desk, page: T
     text = page.get(path_of(question)).text
     assert "This question has expired." in text
     assert '<form method="post" action="/answer' not in text
+
+
+def test_a_row_of_other_making_hides_no_question(
+    desk: Desk, page: TestClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk.ask(thread_id="ours")
+    row = {"pk": "THREAD#theirs", "sk": "WAIT#1", "status": "open", "expires_at": "never", "question": "{"}
+    aws.table(desk.resources.approvals_table).put_item(Item=row)
+    for _ in range(2):
+        assert threads_in(page.get("/").text) == ["ours"]
+    assert [
+        record.message.split(" cannot")[0] for record in caplog.records if record.name == "inbox.table"
+    ] == ["the row THREAD#theirs WAIT#1"]
+
+
+def test_a_row_that_was_only_ever_closed_is_in_the_history(desk: Desk, page: TestClient) -> None:
+    question = desk.ask(thread_id="bare")
+    desk.change(question, status="closed", question="null", tags={})
+    assert "A question" in page.get("/?tab=done").text
+    assert "moved on without an answer from here" in page.get(path_of(question)).text

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from inbox import build_app
+from inbox import build_app, deployed
 from inbox.app import make_templates
 from inbox.safety import MOST_BYTES
 from inbox.sign_in import LocalSignIn
@@ -298,3 +298,24 @@ def test_a_session_that_was_tampered_with_is_nobodys(local: TestClient) -> None:
         f"{cookie[:-1]}{'A' if cookie[-1] != 'A' else 'B'}x",
     ):
         assert local.get("/", headers={"cookie": f"inbox={forged}"}).status_code == 401
+
+
+# Behind a proxy
+
+
+def test_behind_a_proxy_one_is_who_the_proxy_says(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("entry_queue_url", "dead_letter_queue_url", "topic_arn", "approvals_table"):
+        monkeypatch.setenv(name.upper(), getattr(desk.resources, name))
+    for name in ("checkpoint_table", "ledger_table"):
+        monkeypatch.setenv(name.upper(), getattr(desk.resources, name))
+    monkeypatch.setenv("INBOX_HOSTS", "approvals.example")
+    monkeypatch.setenv("INBOX_USER_HEADER", "x-signed-in")
+    monkeypatch.setenv("INBOX_SESSION_SECRET", "made up")
+    client = TestClient(deployed.app(), base_url="https://approvals.example")
+    assert client.get("/").status_code == 401
+    assert client.get("/", headers={"x-signed-in": ""}).status_code == 401
+    assert client.get("/", headers=[("x-signed-in", "mia"), ("x-signed-in", "root")]).status_code == 401
+    response = client.get("/", headers={"x-signed-in": "mia"})
+    assert "<bdi>mia</bdi>" in response.text
+    assert "secure" in response.headers["set-cookie"]
+    assert "You are not signed in." in client.get("/").text
