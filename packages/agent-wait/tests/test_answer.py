@@ -1,5 +1,6 @@
 """What an answer is, how it travels, and the answer table, each rule on its own."""
 
+import dataclasses
 from decimal import Decimal
 from typing import Any, cast
 
@@ -271,3 +272,21 @@ def test_an_answer_names_a_question_and_everything_else_is_a_start() -> None:
         ["question_id"],
     ):
         assert not is_answer(start)
+
+
+def test_an_answer_too_deep_to_be_stored_is_marked_where_it_is_and_never_raises() -> None:
+    deep: Any = "bottom"
+    for _ in range(150):
+        deep = [deep]
+    unwrapped = unwrap_answer(wrap_answer({**MESSAGE, "answer": deep}, at=1))
+    assert unwrapped is not None
+    assert "<too deep>" in repr(unwrapped.answer)
+
+
+def test_a_wrapped_answer_is_frozen_and_its_fields_go_by_name() -> None:
+    wrapped = WrappedAnswer(answer=1, fingerprint="f")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        wrapped.answer = 2  # pyright: ignore[reportAttributeAccessIssue]
+    assert not hasattr(wrapped, "__dict__")
+    with pytest.raises(TypeError):
+        WrappedAnswer(1, "f")  # pyright: ignore[reportCallIssue]
