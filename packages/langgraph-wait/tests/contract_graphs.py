@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from abc import ABC, abstractmethod
+import uuid
 from collections.abc import (
     AsyncGenerator,
     Callable,
@@ -13,39 +13,28 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import (
-    AbstractAsyncContextManager,
-    AbstractContextManager,
     asynccontextmanager,
     contextmanager,
 )
 from typing import Any
 
-from agent_wait.testing import AdapterHandle, Script
+from agent_wait import Framework
+from agent_wait.testing import AdapterHandle, FrameworkContract, Handle, Script
+from contract_stores import Store
 from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]  # of any saver
+from langchain.tools import ToolRuntime
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.graph import END, START, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Send
-from langgraph_wait import LangGraphAdapter
+from langgraph_wait import LangGraphAdapter, LangGraphFramework
 from lg_shapes import Chat, Graph, Saver, ScriptedModel
 
 Functions = Sequence[Callable[..., Any]]
 Offered = MutableMapping[str, Collection[str]]
 Shape = Callable[[Functions, Script, Saver, Offered], Graph]
-
-
-class Store(ABC):
-    """A place for threads; each opening of it is as another process's."""
-
-    @abstractmethod
-    def saver(self) -> AbstractContextManager[Saver]:
-        """A saver that is called."""
-
-    @abstractmethod
-    def asaver(self) -> AbstractAsyncContextManager[Saver]:
-        """A saver that is awaited."""
 
 
 class GraphHandle(AdapterHandle):
@@ -89,6 +78,17 @@ class GraphHandle(AdapterHandle):
 
     def reopen(self) -> "GraphHandle":
         return GraphHandle(*self._made_of, self._store, self.thread_id)
+
+
+class OfLangGraph(FrameworkContract):
+    """The contract on graphs of one shape, in stores of one kind."""
+
+    framework: Framework = LangGraphFramework()
+    context: Any = ToolRuntime
+    shape: Shape
+
+    def build(self, functions: Functions, script: Script, store: Any) -> Handle:
+        return GraphHandle(type(self).shape, functions, script, store, f"thread-{uuid.uuid4()}")
 
 
 class _Model(ScriptedModel):

@@ -1,68 +1,45 @@
 """The contract of every framework, on agents and graphs of LangGraph and on each of its savers."""
 
-import itertools
-from collections.abc import AsyncGenerator, Generator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+import uuid
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from agent_wait import Framework
-from agent_wait.testing import FrameworkContract, Handle, Script
-from contract_graphs import Functions, GraphHandle, Shape, Store, agent, plain, tool_node
-from langchain.tools import ToolRuntime
+from contract_graphs import OfLangGraph, agent, plain, tool_node
+from contract_process import in_new_process
+from contract_stores import DynamoDb, Memory, Postgres, Sqlite, Store
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from langgraph_wait import LangGraphFramework
-from lg_shapes import Saver
+from local_aws import LocalAws
+from local_postgres import postgres
 
-_numbers = itertools.count(1)
+START = {"thread_id": "thread-1", "input": {"messages": [["user", "go"]]}, "start_id": "s-1"}
 
 
-class Memory(Store):
-    def __init__(self) -> None:
-        self._saver = InMemorySaver()
-
-    @contextmanager
-    def saver(self) -> Generator[Saver]:
-        yield self._saver
-
-    @asynccontextmanager
-    async def asaver(self) -> AsyncGenerator[Saver]:
-        yield self._saver
-
-
-class Sqlite(Store):
-    def __init__(self, path: Path) -> None:
-        self._path = str(path)
-
-    @contextmanager
-    def saver(self) -> Generator[Saver]:
-        with SqliteSaver.from_conn_string(self._path) as saver:
-            yield saver
-
-    @asynccontextmanager
-    async def asaver(self) -> AsyncGenerator[Saver]:
-        async with AsyncSqliteSaver.from_conn_string(self._path) as saver:
-            yield saver
-
-
-class OfLangGraph(FrameworkContract):
-    framework: Framework = LangGraphFramework()
-    context: Any = ToolRuntime
-    shape: Shape
-
+class OnMemory(OfLangGraph):
     def new_store(self) -> Store:
         return Memory()
 
-    def build(self, functions: Functions, script: Script, store: Any) -> Handle:
-        return GraphHandle(type(self).shape, functions, script, store, f"thread-{next(_numbers)}")
 
-
-class TestAgentInMemory(OfLangGraph):
+class TestAgent(OnMemory):
     shape = staticmethod(agent)
+
+
+class TestPlainGraph(OnMemory):
+    shape = staticmethod(plain)
+    context = RunnableConfig
+
+
+class TestHandBuiltToolNode(OnMemory):
+    shape = staticmethod(tool_node)
+    cannot: ClassVar[Mapping[str, str]] = {
+        "test_parallel_questions_are_all_asked_at_once": "one task asks one question at a time",
+        "test_parallel_questions_can_be_answered_all_at_once": "one task asks one question at a time",
+        "test_each_approved_body_runs_once": "a task runs again from its start for each answer",
+        "test_a_predicate_that_says_exactly_false_asks_nobody": (
+            "what needed no question runs again with its task, under the same key"
+        ),
+    }
 
 
 class TestAgentOnSqlite(OfLangGraph):
@@ -73,21 +50,88 @@ class TestAgentOnSqlite(OfLangGraph):
         self._folder = tmp_path
 
     def new_store(self) -> Store:
-        return Sqlite(self._folder / f"{next(_numbers)}.sqlite")
+        return Sqlite(str(self._folder / f"{uuid.uuid4()}.sqlite"))
 
 
-class TestPlainGraph(OfLangGraph):
-    context = RunnableConfig
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    with postgres() as address:
+        Postgres(address).set_up()
+        yield address
+
+
+@pytest.fixture(scope="module")
+def table() -> Iterator[str]:
+    with LocalAws() as aws, aws.in_environment():
+        DynamoDb("checkpoints").set_up()
+        yield "checkpoints"
+
+
+@pytest.mark.services
+class TestAgentOnPostgres(OfLangGraph):
+    shape = staticmethod(agent)
+
+    @pytest.fixture(autouse=True)
+    def store(self, database: str) -> None:
+        self._store = Postgres(database)
+
+    def new_store(self) -> Store:
+        return self._store
+
+
+@pytest.mark.services
+class TestPlainGraphOnPostgres(TestAgentOnPostgres):
     shape = staticmethod(plain)
+    context = RunnableConfig
 
 
-class TestHandBuiltToolNode(OfLangGraph):
-    shape = staticmethod(tool_node)
-    cannot: ClassVar[Mapping[str, str]] = {
-        "test_parallel_questions_are_all_asked_at_once": "one task asks one question at a time",
-        "test_each_approved_body_runs_once": "a task runs again from its start for each answer",
-        "test_parallel_questions_can_be_answered_all_at_once": "one task asks one question at a time",
-        "test_a_predicate_that_says_exactly_false_asks_nobody": (
-            "what needed no question runs again with its task, under the same key"
-        ),
-    }
+@pytest.mark.services
+class TestAgentOnDynamoDb(OfLangGraph):
+    shape = staticmethod(agent)
+
+    @pytest.fixture(autouse=True)
+    def store(self, table: str) -> None:
+        self._store = DynamoDb(table)
+
+    def new_store(self) -> Store:
+        return self._store
+
+
+@pytest.mark.services
+class TestPlainGraphOnDynamoDb(TestAgentOnDynamoDb):
+    shape = staticmethod(plain)
+    context = RunnableConfig
+
+
+def check_that_every_process_sees_the_same(store: str, place: str) -> None:
+    def send(message: Any, seed: int) -> Any:
+        return in_new_process(store, place, message, awaited=seed % 2 == 1, seed=seed)
+
+    asked, again = send(START, 1), send(START, 2)
+    assert (asked["kind"], again["kind"]) == ("started", "republished")
+    assert sorted(again["created"]) == sorted(asked["created"])
+    first, second = ({**one[2], "answer": {"action": "approve"}} for one in asked["created"])
+    answered = send(second, 3)
+    assert (answered["kind"], send(second, 4)["kind"]) == ("resumed", "already_answered")
+    assert [body[:2] for body in answered["ran"]] == [["o-1", 1]]
+    last = send(first, 5)
+    assert (last["kind"], last["created"]) == ("resumed", [])
+    assert [body[:2] for body in last["ran"]] == [["o-0", 0]]
+    assert send(START, 6) == {"kind": "republished", "created": [], "ran": []}
+
+
+@pytest.mark.timeout(180)  # seven processes
+def test_every_process_sees_the_same_questions_in_a_file(tmp_path: Path) -> None:
+    check_that_every_process_sees_the_same("Sqlite", str(tmp_path / "checkpoints.sqlite"))
+
+
+@pytest.mark.services
+@pytest.mark.timeout(180)
+def test_every_process_sees_the_same_questions_in_postgres(database: str) -> None:
+    check_that_every_process_sees_the_same("Postgres", database)
+
+
+@pytest.mark.services
+@pytest.mark.timeout(180)
+def test_every_process_sees_the_same_questions_in_dynamodb(table: str) -> None:
+    check_that_every_process_sees_the_same("DynamoDb", table)
