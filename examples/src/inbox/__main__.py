@@ -73,7 +73,7 @@ def main() -> int:
 def agent_at_work(resources: Resources) -> Generator[None]:
     """The agent and its sweep, each in a thread of its own, for one `with` block."""
     publisher = host.build_publisher(resources)
-    worker = Worker(resources, lambda body: host.handle(publisher, body))
+    worker = Worker(resources, lambda it: host.handle(publisher, it.body, sent_at=it.sent_at))
     approvals = Approvals(resources)
     stop = threading.Event()
 

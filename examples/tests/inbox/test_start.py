@@ -13,6 +13,7 @@ import httpx2
 import pytest
 from inbox.__main__ import agent_at_work
 from inbox.samples import REQUESTS, ask_for_samples
+from inbox.screenshots import NoChromium, chromium
 from inbox.serving import HOST
 from inbox_support import Desk, threads_in, token_in
 from refund_agent.approvals import Approvals
@@ -107,3 +108,9 @@ def test_the_agent_outlives_a_failure_of_its_queue(
     assert [record.message for record in caplog.records if record.name == "inbox.__main__"] == [
         "starting over"
     ]
+
+
+def test_without_chromium_the_cure_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(NoChromium, match="apt-get install chromium"), chromium():
+        pass
