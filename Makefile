@@ -69,6 +69,10 @@ bench: $(VENV) $(MINISTACK) ## what the core and publishing cost, each beside th
 	.venv/bin/python benchmarks/core.py
 	.venv/bin/python benchmarks/publish.py $(ARGS)
 
+.PHONY: bench-lambda
+bench-lambda: $(VENV) $(MINISTACK) ## what the refund agent costs under Lambda (ARGS="--runs 1" is quicker)
+	.venv/bin/python benchmarks/lambda.py $(ARGS)
+
 .PHONY: wheels
 wheels: $(VENV) ## build the distributions into dist/
 	tools/build-wheels dist
