@@ -35,7 +35,7 @@ def function(resources: Resources, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         "SCHEDULE_ROLE_ARN": "arn:aws:iam::000000000000:role/scheduler",
     }.items():
         monkeypatch.setenv(name, value)
-    caches = (lambda_handler.resources, lambda_handler.publisher, sweep.deployed)
+    caches = (lambda_handler.resources, lambda_handler.publisher, lambda_handler.clock, sweep.deployed)
     for cache in caches:
         cache.cache_clear()
     yield
@@ -56,7 +56,11 @@ def batch(*messages: tuple[str, str, str]) -> dict[str, Any]:
                 "messageId": message_id,
                 "receiptHandle": f"receipt-{message_id}",
                 "body": body,
-                "attributes": {"MessageGroupId": group, "ApproximateReceiveCount": "1"},
+                "attributes": {
+                    "MessageGroupId": group,
+                    "ApproximateReceiveCount": "1",
+                    "SentTimestamp": "1796065207000",
+                },
                 "messageAttributes": {},
                 "eventSource": "aws:sqs",
                 "eventSourceARN": "arn:aws:sqs:us-east-1:000000000000:entry.fifo",
@@ -77,10 +81,10 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     bodies: set[str] = set()
     handle = host.handle
 
-    def handle_or_raise(publisher: Any, body: str) -> Any:
+    def handle_or_raise(publisher: Any, body: str, **options: Any) -> Any:
         if body in bodies:
             raise RuntimeError("boom")
-        return handle(publisher, body)
+        return handle(publisher, body, **options)
 
     monkeypatch.setattr(host, "handle", handle_or_raise)
     return bodies

@@ -15,7 +15,7 @@ from refund_agent import aws, host
 from refund_agent.approvals import Approvals
 from refund_agent.payments import DynamoDbLedger
 from refund_agent.resources import MAX_RECEIVES, Resources
-from refund_agent.worker import Worker
+from refund_agent.worker import Delivery, Worker
 
 
 class Queues:
@@ -62,8 +62,8 @@ def queues(resources: Resources) -> Queues:
     return Queues(resources)
 
 
-def answering(kind: str, *, acknowledge: bool = True, detail: str = "") -> Callable[[str], Outcome]:
-    return lambda body: Outcome(kind, "t-1", detail=detail, acknowledge=acknowledge)  # pyright: ignore[reportArgumentType]  # kinds are parameters here
+def answering(kind: str, *, acknowledge: bool = True, detail: str = "") -> Callable[[Delivery], Outcome]:
+    return lambda _: Outcome(kind, "t-1", detail=detail, acknowledge=acknowledge)  # pyright: ignore[reportArgumentType]  # kinds are parameters here
 
 
 def test_an_empty_queue_is_no_outcome(resources: Resources) -> None:
@@ -88,8 +88,8 @@ def test_what_is_not_acknowledged_comes_again_before_what_is_behind_it(
     Worker(resources, answering("started", acknowledge=False)).work_one()
     seen: list[str] = []
 
-    def handle(body: str) -> Outcome:
-        seen.append(body)
+    def handle(delivery: Delivery) -> Outcome:
+        seen.append(delivery.body)
         return Outcome("started", "t-1", acknowledge=True)
 
     worker = Worker(resources, handle)
@@ -128,9 +128,9 @@ def test_what_raises_comes_again_until_it_is_a_dead_letter_and_holds_up_no_other
     queues.send("other", thread_id="t-2")
     tried: list[str] = []
 
-    def handle(body: str) -> Outcome:
-        tried.append(body)
-        if body == "boom":
+    def handle(delivery: Delivery) -> Outcome:
+        tried.append(delivery.body)
+        if delivery.body == "boom":
             raise RuntimeError("the graph has raised")
         return Outcome("started", "t-1", acknowledge=True)
 
@@ -153,7 +153,7 @@ def test_a_bad_body_goes_aside_and_the_good_ones_are_handled_once(
         return json.dumps({"thread_id": thread_id, "start_id": "request-1", "input": refund})
 
     publisher = host.build_publisher(resources)
-    worker = Worker(resources, lambda body: host.handle(publisher, body))
+    worker = Worker(resources, lambda it: host.handle(publisher, it.body, sent_at=it.sent_at))
     queues.send(start("t-1"), thread_id="t-1")
     queues.send("not JSON", thread_id="t-2")
     queues.send(start("t-2"), thread_id="t-2")
@@ -168,9 +168,9 @@ def test_it_works_until_it_is_told_to_stop(resources: Resources, queues: Queues)
     queues.send("one", "two", "three")
     stop, seen = threading.Event(), list[str]()
 
-    def handle(body: str) -> Outcome:
-        seen.append(body)
-        if body == "two":
+    def handle(delivery: Delivery) -> Outcome:
+        seen.append(delivery.body)
+        if delivery.body == "two":
             stop.set()
         return Outcome("started", "t-1", acknowledge=True)
 
@@ -185,7 +185,7 @@ from refund_agent.resources import Resources
 from refund_agent.worker import Worker
 resources = Resources(**json.loads(sys.argv[1]))
 publisher = host.build_publisher(resources)
-print(Worker(resources, lambda body: host.handle(publisher, body)).work_one().kind)
+print(Worker(resources, lambda it: host.handle(publisher, it.body, sent_at=it.sent_at)).work_one().kind)
 """
 
 
@@ -215,7 +215,7 @@ def test_what_no_checkpoint_can_hold_is_never_announced_and_ends_as_a_dead_lette
     refund = {"order_id": "o-1002", "amount": "41000.00", "reason": "x" * 500_000}
     body = json.dumps({"thread_id": "t-1", "start_id": "request-1", "input": refund})
     publisher = host.build_publisher(resources)
-    worker = Worker(resources, lambda body: host.handle(publisher, body))
+    worker = Worker(resources, lambda it: host.handle(publisher, it.body, sent_at=it.sent_at))
     queues.send(body)
     while queues.left():
         assert worker.work_one() is None

@@ -245,8 +245,9 @@ class NeverRuns:
     def __init__(self) -> None:
         self.handled: list[Any] = []
 
-    def handle(self, message: Any) -> Outcome:
+    def handle(self, message: Any, *, sent_at: float) -> Outcome:
         """As `WaitPublisher.handle`."""
+        assert sent_at == 1796065207.0
         outcome = AGENT.publisher.handle({**message, "thread_id": "t-1"} if is_answer(message) else [])
         self.handled.append(message)
         return outcome
@@ -283,7 +284,11 @@ def record(body: str) -> dict[str, Any]:
         "messageId": "m-1",
         "receiptHandle": "r-1",
         "body": body,
-        "attributes": {"MessageGroupId": "g", "ApproximateReceiveCount": "1"},
+        "attributes": {
+            "MessageGroupId": "g",
+            "ApproximateReceiveCount": "1",
+            "SentTimestamp": "1796065207000",
+        },
         "messageAttributes": {},
         "eventSource": "aws:sqs",
         "eventSourceARN": "arn:aws:sqs:us-east-1:000000000000:entry.fifo",

@@ -22,7 +22,7 @@ def read_the_queue(
     del own
     os.environ.update(settings)
     publisher = host.build_publisher(resources)
-    worker = Worker(resources, lambda body: host.handle(publisher, body))
+    worker = Worker(resources, lambda it: host.handle(publisher, it.body, sent_at=it.sent_at))
     together.wait()
     for _ in range(4):
         outcome = worker.work_one(wait_seconds=1)

@@ -87,7 +87,7 @@ def work_and_die(resources: Resources, delivery: Delivery, at: str) -> None:
     """Handle one message as the worker does, in this process, which does not survive it."""
     POINTS[at]()
     publisher = host.build_publisher(resources)
-    worker = Worker(resources, lambda body: host.handle(publisher, body))
+    worker = Worker(resources, lambda it: host.handle(publisher, it.body, sent_at=it.sent_at))
     worker.settle(delivery, worker.handle(delivery))
 
 

@@ -260,6 +260,7 @@ class DeployedWorld(World):
                 "attributes": {
                     "MessageGroupId": delivery.group,
                     "ApproximateReceiveCount": str(delivery.receives),
+                    "SentTimestamp": str(int(delivery.sent_at * 1000)),
                 },
                 "messageAttributes": {},
                 "eventSource": "aws:sqs",

@@ -31,11 +31,16 @@ def build_publisher(
     )
 
 
-def handle(publisher: WaitPublisher, body: str) -> Outcome:
+def handle(publisher: WaitPublisher, body: str, *, sent_at: float | None = None) -> Outcome:
     """Route one message: a request for a refund, or an answer to a question.
 
     A request is `{"thread_id", "start_id", "input": {"order_id", "amount", "reason"}}`. `start_id` is the
     sender's name for it, the same when it is sent again; `amount` is text, since money is no float.
+
+    Args:
+        publisher: The agent.
+        body: The message, as it came.
+        sent_at: When the transport took it, by which an answer is late or not, however late it comes.
 
     Raises:
         Exception: Whatever the graph raises; the message was not handled and should come again.
@@ -48,7 +53,7 @@ def handle(publisher: WaitPublisher, body: str) -> Outcome:
             message = {**message, "input": read_request(message)}
         except ValueError as why:
             return refused(message, str(why))
-    return publisher.handle(message)
+    return publisher.handle(message, sent_at=sent_at)
 
 
 def parse(body: str) -> dict[str, Any] | None:

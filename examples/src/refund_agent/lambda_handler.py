@@ -42,8 +42,12 @@ def publisher() -> WaitPublisher:
         target_arn=os.environ["ENTRY_QUEUE_ARN"],
         role_arn=os.environ["SCHEDULE_ROLE_ARN"],
     )
-    clock = WindableClock(float(os.environ.get("CLOCK_AHEAD_SECONDS", "0")))
-    return host.build_publisher(resources(), clock=clock, also=[deadlines])
+    return host.build_publisher(resources(), clock=clock(), also=[deadlines])
+
+
+@functools.cache
+def clock() -> WindableClock:
+    return WindableClock(float(os.environ.get("CLOCK_AHEAD_SECONDS", "0")))
 
 
 def handler(event: dict[str, Any], context: Any) -> Any:
@@ -62,7 +66,7 @@ def handle_record(record: SQSRecord) -> None:
         Exception: The message is not settled, and has to come again.
     """
     delivery = delivery_of(record)
-    outcome = host.handle(publisher(), delivery.body)
+    outcome = host.handle(publisher(), delivery.body, sent_at=delivery.sent_at + clock().ahead)
     if outcome.acknowledge and outcome.kind in NOBODY_ELSE_HAS_IT:
         set_aside(delivery, outcome, queue_url=resources().dead_letter_queue_url)
     logger.info(
@@ -85,6 +89,7 @@ def delivery_of(record: SQSRecord) -> Delivery:
         body=record.body,
         group=str(record.attributes.message_group_id),
         receives=int(record.attributes.approximate_receive_count),
+        sent_at=int(record.attributes.sent_timestamp) / 1000,
     )
 
 

@@ -19,13 +19,18 @@ NOBODY_ELSE_HAS_IT = ("refused", "busy")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """A message as it was received; it comes again unless it is deleted under this receipt."""
+    """A message as it was received; it comes again unless it is deleted under this receipt.
+
+    Attributes:
+        sent_at: When the queue took it, in seconds since the epoch: the same each time that it comes.
+    """
 
     message_id: str
     receipt: str
     body: str
     group: str
     receives: int
+    sent_at: float
 
 
 class Worker:
@@ -33,10 +38,10 @@ class Worker:
 
     Args:
         resources: Whose entry queue is read.
-        handle: What does the work, such as `host.handle` with a publisher.
+        handle: What does the work, such as `host.handle` with a publisher, given the body and `sent_at`.
     """
 
-    def __init__(self, resources: Resources, handle: Callable[[str], Outcome]) -> None:
+    def __init__(self, resources: Resources, handle: Callable[[Delivery], Outcome]) -> None:
         self._queue_url = resources.entry_queue_url
         self._dead_letter_queue_url = resources.dead_letter_queue_url
         self._handle = handle
@@ -70,12 +75,12 @@ class Worker:
             QueueUrl=self._queue_url,
             WaitTimeSeconds=wait_seconds,
             MaxNumberOfMessages=at_most,
-            MessageSystemAttributeNames=["MessageGroupId", "ApproximateReceiveCount"],
+            MessageSystemAttributeNames=["MessageGroupId", "ApproximateReceiveCount", "SentTimestamp"],
         )
         return [_delivery(message) for message in reply.get("Messages", [])]
 
     def handle(self, delivery: Delivery) -> Outcome:
-        outcome = self._handle(delivery.body)
+        outcome = self._handle(delivery)
         log.info("message %s: %s %s", delivery.message_id, outcome.kind, outcome.detail)
         return outcome
 
@@ -109,4 +114,5 @@ def _delivery(message: Any) -> Delivery:
         body=message["Body"],
         group=message["Attributes"]["MessageGroupId"],
         receives=int(message["Attributes"]["ApproximateReceiveCount"]),
+        sent_at=int(message["Attributes"]["SentTimestamp"]) / 1000,
     )
