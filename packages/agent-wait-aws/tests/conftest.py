@@ -88,7 +88,7 @@ def make_envelope() -> Callable[..., WaitEnvelope]:
 
 
 class FakeClient:
-    """A boto3 client that notes its calls and answers as it is told, one reply a call, then with `{}`."""
+    """A boto3 client that notes its calls and answers as told, a reply a call, then that all is well."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, dict[str, Any]]] = []
@@ -97,12 +97,21 @@ class FakeClient:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def call(**kwargs: Any) -> Any:
             self.calls.append((name, kwargs))
-            reply: Any = self.replies.pop(0) if self.replies else {}
+            reply: Any = self.replies.pop(0) if self.replies else all_is_well(kwargs)
             if isinstance(reply, Exception):
                 raise reply
             return reply
 
         return call
+
+
+def all_is_well(request: dict[str, Any]) -> dict[str, Any]:
+    """What a service says of a batch that it took, whichever it is."""
+    entries: list[dict[str, Any]] = request.get("Entries") or request.get("PublishBatchRequestEntries") or []
+    return {
+        "Successful": [{"Id": entry["Id"]} for entry in entries if "Id" in entry],
+        "Entries": [{"EventId": "e"} for _ in entries],
+    }
 
 
 @pytest.fixture

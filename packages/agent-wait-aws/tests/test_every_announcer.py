@@ -149,6 +149,45 @@ class Interrupted:
         return call
 
 
+@pytest.mark.requirement("FAILED-IS-VISIBLE")
+@pytest.mark.parametrize("kind", ["sns", "sqs", "events"])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"Successful": [{"Id": "1"}], "Entries": [{}, {"EventId": "e"}]},
+        {"Successful": [{"Id": "1"}, {"Id": "7"}, {}], "Failed": [], "Entries": [{}, {"EventId": "e"}, {}]},
+        {"Successful": [{"Id": "1"}], "Failed": [{"Id": "9"}, {}], "Entries": [{"x": 1}, {"EventId": "e"}]},
+    ],
+)
+def test_what_a_reply_of_200_does_not_mention_may_have_arrived(
+    kind: str, reply: dict[str, Any], client: Any
+) -> None:
+    client.replies = [reply]
+
+    publication = publish([question(f"q-{n}") for n in range(3)], "thread-1", BUILD[kind](client))
+
+    assert [failure.envelope for failure in publication.failures] == [publication[0], publication[2]]
+    for failure in publication.failures:
+        assert isinstance(failure.error, AnnounceError)
+        assert "unknown, may have arrived" in str(failure.error)
+        assert failure.error.retryable
+    assert len(client.calls) == 1
+
+
+@pytest.mark.parametrize("kind", ["sns", "sqs", "events"])
+def test_a_failed_entry_without_a_reason_is_worth_a_repeat(kind: str, client: Any) -> None:
+    client.replies = [
+        {"Failed": [{"Id": "0", "Code": "Busy"}, {"Id": "1"}], "Entries": [{"ErrorCode": "Busy"}]}
+    ]
+
+    publication = publish([question(f"q-{n}") for n in range(2)], "thread-1", BUILD[kind](client))
+
+    errors = [failure.error for failure in publication.failures]
+    assert str(errors[0]) == "Busy"
+    assert str(errors[1])
+    assert all(isinstance(error, AnnounceError) and error.retryable for error in errors)
+
+
 @each
 @pytest.mark.requirement("ANNOUNCER-EXCEPTION")
 @pytest.mark.parametrize("count", [1, 25])

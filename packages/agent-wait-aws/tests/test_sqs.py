@@ -95,7 +95,10 @@ def test_five_questions_of_one_thread_go_in_one_call_in_order(make_envelope: Mak
 @pytest.mark.requirement("FAILED-IS-VISIBLE")
 def test_a_failed_entry_is_the_right_questions_and_stops_its_thread(make_envelope: Make, client: Any) -> None:
     client.replies = [
-        {"Failed": [{"Id": "1", "Code": "InternalError", "Message": "x", "SenderFault": False}]}
+        {
+            "Successful": [{"Id": str(place)} for place in range(10) if place != 1],
+            "Failed": [{"Id": "1", "Code": "InternalError", "Message": "x", "SenderFault": False}],
+        }
     ]
     envelopes = [make_envelope(f"q-{number}") for number in range(12)]
 

@@ -9,7 +9,7 @@ from agent_wait import Transition, WaitEnvelope
 
 from agent_wait_aws._announce import BatchAnnounce
 from agent_wait_aws._clients import LazyClient, Session, region_of_arn
-from agent_wait_aws._faults import entry_error
+from agent_wait_aws._faults import entry_error, unconfirmed
 from agent_wait_aws._send import Entry
 from agent_wait_aws._text import carried
 
@@ -93,11 +93,15 @@ class EventBridgeAnnounce(BatchAnnounce[EventBridgeClient]):
 
     def _send(self, entries: Sequence[Entry]) -> Mapping[int, Exception]:
         reply = self._client.put_events(Entries=[entry.request for entry in entries])
-        return {
-            place: entry_error(result["ErrorCode"], result.get("ErrorMessage", ""), self.name)
-            for place, result in enumerate(reply.get("Entries", ()))
-            if result.get("ErrorCode")
-        }
+        results = reply.get("Entries", ())
+        failures: dict[int, Exception] = {}
+        for place in range(len(entries)):
+            result: Mapping[str, str] = results[place] if place < len(results) else {}
+            if result.get("ErrorCode"):
+                failures[place] = entry_error(result["ErrorCode"], result.get("ErrorMessage", ""), self.name)
+            elif not result.get("EventId"):
+                failures[place] = unconfirmed(self.name)
+        return failures
 
 
 def happened_at(envelope: WaitEnvelope) -> datetime | None:

@@ -47,8 +47,27 @@ def as_announce_error(error: Exception, announcer: str) -> AnnounceError:
 def entry_error(code: str, message: str, announcer: str) -> AnnounceError:
     """One entry of a batch that was not taken."""
     refused = _short(code) in _REFUSED
-    text = f"{code}: refused as it is" if refused or not message else f"{code}: {message}"
-    return AnnounceError(text, announcer=announcer, retryable=not refused)
+    reason = "refused as it is" if refused else message
+    text = f"{code}: {reason}" if reason else code
+    return AnnounceError(text or "failed, without a reason", announcer=announcer, retryable=not refused)
+
+
+def batch_failures(reply: Mapping[str, Any], count: int, announcer: str) -> dict[int, Exception]:
+    """The entries of an SNS or SQS batch, their places as ids, that the reply does not say were taken."""
+    taken = {entry.get("Id") for entry in reply.get("Successful", ())}
+    failed = {entry.get("Id"): entry for entry in reply.get("Failed", ())}
+    failures: dict[int, Exception] = {}
+    for place in range(count):
+        if (entry := failed.get(str(place))) is not None:
+            failures[place] = entry_error(entry.get("Code", ""), entry.get("Message", ""), announcer)
+        elif str(place) not in taken:
+            failures[place] = unconfirmed(announcer)
+    return failures
+
+
+def unconfirmed(announcer: str) -> AnnounceError:
+    """An entry of which a reply of 200 says nothing."""
+    return AnnounceError("not in the reply: unknown, may have arrived", announcer=announcer)
 
 
 def too_large(size: int, limit: int, announcer: str) -> AnnounceError:

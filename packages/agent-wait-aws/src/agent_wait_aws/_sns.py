@@ -9,7 +9,7 @@ from agent_wait import Transition, WaitEnvelope
 from agent_wait_aws._announce import BatchAnnounce, message_limit
 from agent_wait_aws._attributes import attributes_size, message_attributes
 from agent_wait_aws._clients import LazyClient, Session, region_of_arn
-from agent_wait_aws._faults import entry_error
+from agent_wait_aws._faults import batch_failures
 from agent_wait_aws._keys import fit, group_id
 from agent_wait_aws._send import Entry
 from agent_wait_aws._text import carried
@@ -100,10 +100,7 @@ class SnsAnnounce(BatchAnnounce[SnsClient]):
             return {}
         batch = [{"Id": str(place), **entry.request} for place, entry in enumerate(entries)]
         reply = self._client.publish_batch(TopicArn=self._topic_arn, PublishBatchRequestEntries=batch)
-        return {
-            int(failed["Id"]): entry_error(failed["Code"], failed.get("Message", ""), self.name)
-            for failed in reply.get("Failed", ())
-        }
+        return batch_failures(reply, len(batch), self.name)
 
 
 def subject_of(envelope: WaitEnvelope) -> str:

@@ -9,7 +9,7 @@ from agent_wait import Transition, WaitEnvelope
 from agent_wait_aws._announce import BatchAnnounce, message_limit
 from agent_wait_aws._attributes import attributes_size, message_attributes
 from agent_wait_aws._clients import LazyClient, Session
-from agent_wait_aws._faults import entry_error
+from agent_wait_aws._faults import batch_failures
 from agent_wait_aws._keys import fit, group_id
 from agent_wait_aws._send import Entry
 from agent_wait_aws._text import carried
@@ -113,10 +113,7 @@ class SqsAnnounce(BatchAnnounce[SqsClient]):
             return {}
         batch = [{"Id": str(place), **entry.request} for place, entry in enumerate(entries)]
         reply = self._client.send_message_batch(QueueUrl=self._queue_url, Entries=batch)
-        return {
-            int(failed["Id"]): entry_error(failed["Code"], failed.get("Message", ""), self.name)
-            for failed in reply.get("Failed", ())
-        }
+        return batch_failures(reply, len(batch), self.name)
 
 
 def region_of_url(queue_url: str) -> str | None:
