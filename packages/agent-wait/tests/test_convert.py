@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, NamedTuple, TypedDict, TypeVar, Union
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, Union
 
 import pydantic
 import pytest
@@ -22,6 +22,7 @@ from agent_wait._json_types import check_edits
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from typing_extensions import TypedDict  # pydantic takes that of typing from Python 3.12 on
 
 T = TypeVar("T")
 
