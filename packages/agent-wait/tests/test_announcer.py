@@ -183,6 +183,24 @@ def test_a_supports_that_raises_is_contained() -> None:
     assert isinstance(Wrong().announce(ENVELOPE, "created"), LookupError)
 
 
+def no_name(_: object) -> str:
+    raise LookupError
+
+
+@pytest.mark.parametrize("name", [property(no_name), None, 7, b"bytes", ""])
+def test_an_announcer_without_a_proper_name_fails_under_its_class_s(
+    name: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError
+
+    announcer: BaseAnnounce = type("Nameless", (BaseAnnounce,), {"name": name, "deliver": refuse})()
+
+    assert isinstance(announcer.announce(ENVELOPE, "created"), OSError)
+    (line,) = caplog.messages
+    assert json.loads(line.partition(": ")[2])["announcer"] == "Nameless"
+
+
 def test_deliver_many_goes_through_all_in_order_and_has_one_entry_each() -> None:
     error = OSError()
 

@@ -96,7 +96,7 @@ class BaseAnnounce:
         except Exception as raised:  # noqa: BLE001  # never raises, whatever `supports` does
             error = raised
         if error is not None:
-            report_failure(self.name, envelope, error)
+            report_failure(name_of(self), envelope, error)
         return error
 
     def deliver(self, envelope: WaitEnvelope, transition: Transition) -> None:
@@ -124,6 +124,15 @@ class BaseAnnounce:
         error = failed[0] if job.error is None else job.error
         if error is not None:
             raise error
+
+
+def name_of(announcer: object) -> str:
+    """Its `name`, or its class's where that is no text."""
+    try:
+        name = getattr(announcer, "name", None)
+    except Exception:  # noqa: BLE001  # it may be a property that raises
+        name = None
+    return name if isinstance(name, str) and name else type(announcer).__name__
 
 
 def attempt(announcer: BaseAnnounce, envelope: WaitEnvelope, transition: Transition) -> Exception | None:

@@ -9,6 +9,7 @@ from agent_wait._announcer import (
     AnnounceAdapter,
     BaseAnnounce,
     attempt,
+    name_of,
     not_awaited,
     report_failure,
 )
@@ -179,7 +180,7 @@ class _Lane:
 
     def failures(self) -> Iterator[Failure]:
         """What was not delivered, as far as is known now; reported as it is named."""
-        name, error = _name(self.announcer), self.job.error
+        name, error = name_of(self.announcer), self.job.error
         entries = list(self.entries)  # one that was abandoned may still be adding to them
         for index, envelope in enumerate(self.envelopes):
             if index < len(entries):
@@ -270,14 +271,6 @@ def _is_faster(kind: type, method: str) -> bool:
 def _announces(value: object) -> bool:
     methods = (getattr(value, name, None) for name in ("supports", "announce"))
     return not isinstance(value, type) and all(map(callable, methods))
-
-
-def _name(announcer: object) -> str:
-    try:
-        name = getattr(announcer, "name", None)
-    except Exception:  # noqa: BLE001  # it may be a property that raises
-        name = None
-    return name if isinstance(name, str) and name else type(announcer).__name__
 
 
 def _described(value: object) -> str:
