@@ -20,6 +20,8 @@ from refund_agent.approvals import Approvals
 from refund_agent.resources import Resources
 from refund_agent.worker import Worker
 
+pytestmark = pytest.mark.timeout(120)
+
 COMMAND = [sys.executable, "-m", "inbox", "--port"]
 
 
@@ -30,18 +32,18 @@ def started() -> Iterator[tuple[subprocess.Popen[str], str, str]]:
         [*COMMAND, "0"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )
     assert process.stdout
-    told = ""
-    for line in process.stdout:
-        told += line
-        if found := re.search(r"wait at +(\S+)\s+sign in as +mia or tom, password (\S+)", told):
-            yield process, found[1], found[2]
-            break
-    else:
-        raise AssertionError(told)
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-    process.stdout.close()
-    process.wait()
+    try:
+        told = ""
+        while not (found := re.search(r"wait at +(\S+)\s+sign in as +mia or tom, password (\S+)", told)):
+            line = process.stdout.readline()
+            assert line, f"it ended: {told}"
+            told += line
+        yield process, found[1], found[2]
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.stdout.close()
+        process.wait()
 
 
 @pytest.mark.parametrize("how", ["the terminal's Ctrl-C, which everybody in it hears", "a polite kill"])
