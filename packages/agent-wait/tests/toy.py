@@ -4,8 +4,10 @@ A thread is a dict. Each run goes on where the last one stopped: the calls of th
 again unless they have returned, and a call finds the answers that it has been given.
 """
 
+import copy
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,8 +43,8 @@ _running: ContextVar[tuple[Thread, str]] = ContextVar("toy")
 """The thread, and the name of the call in it."""
 
 
-class Toy(Framework):
-    """Three methods and a name, and what names its calls."""
+class ThreeMethods(Framework):
+    """Three methods and a name, and the name of the parameter that it injects."""
 
     name = "toy"
     hidden_params = ("context",)
@@ -68,6 +70,10 @@ class Toy(Framework):
     def current_thread_id(self, call_args: Mapping[str, Any]) -> str:
         return _running.get()[0].id
 
+
+class Toy(ThreeMethods):
+    """And two more, that it may name equal calls apart and see an answer ahead."""
+
     def call_identity(self, question: JSON, call_args: Mapping[str, Any]) -> JSON:
         return _running.get()[1]
 
@@ -92,6 +98,10 @@ class ToyHandle:
         return _finish(self.arun(input))
 
     async def arun(self, input: str) -> Stopped:
+        with self._all_or_nothing():
+            return await self._speak()
+
+    async def _speak(self) -> Stopped:
         thread = self.store.setdefault(self.thread_id, Thread(self.thread_id))
         while True:
             thread.spoken += 1
@@ -99,7 +109,7 @@ class ToyHandle:
             if isinstance(turn, str):
                 return Stopped([])
             thread.returned = {}
-            stopped = await self._go_on(turn)
+            stopped = await self.go_on(turn)
             if stopped.parked:
                 return stopped
 
@@ -107,12 +117,23 @@ class ToyHandle:
         return _finish(self.aresume(messages))
 
     async def aresume(self, messages: Sequence[Mapping[str, Any]]) -> Stopped | None:
-        taken = [message for message in messages if self.take(message)]
-        turn = self.script[self.store[self.thread_id].spoken - 1]
-        if not taken or isinstance(turn, str):
-            return None
-        stopped = await self._go_on(turn)
-        return stopped if stopped.parked else await self.arun("")
+        with self._all_or_nothing():
+            taken = [message for message in messages if self.take(message)]
+            turn = self.script[self.store[self.thread_id].spoken - 1]
+            if not taken or isinstance(turn, str):
+                return None
+            stopped = await self.go_on(turn)
+            return stopped if stopped.parked else await self._speak()
+
+    @contextmanager
+    def _all_or_nothing(self) -> Generator[None]:
+        before = copy.deepcopy(self.store)
+        try:
+            yield
+        except BaseException:
+            self.store.clear()
+            self.store.update(before)
+            raise
 
     def take(self, message: Mapping[str, Any]) -> bool:
         """Store an answer, if it is one to what is open."""
@@ -130,7 +151,7 @@ class ToyHandle:
         ask = ask_id(self.thread_id, question)
         return message["fingerprint"] == question.fingerprint and message["ask_id"] in (None, ask)
 
-    async def _go_on(self, turn: Sequence[ToolCall]) -> Stopped:
+    async def go_on(self, turn: Sequence[ToolCall]) -> Stopped:
         thread = self.store[self.thread_id]
         for name, call, args in turn:
             if call not in thread.returned:

@@ -10,7 +10,7 @@ from typing import Any
 from agent_wait import InMemoryAnnounce, WaitEnvelope
 from agent_wait.testing._framework_suite import FrameworkSuite, both_ways
 from agent_wait.testing._handle import Script, ToolCall
-from agent_wait.testing._rehearsal import APPROVE, REJECT, Bodies, reply_to
+from agent_wait.testing._rehearsal import APPROVE, REJECT, Bodies, Died, reply_to
 
 _ODD_ANSWERS: tuple[Any, ...] = (
     None,
@@ -305,6 +305,21 @@ class FrameworkContract(FrameworkSuite):
         assert all(body.key == keys[body.thread_id, body.args["order_id"]] for body in bodies.ran)
         assert all(len(key) == 64 and int(key, 16) >= 0 for key in keys.values())
         assert len(set(keys.values())) == 4
+
+    def test_an_effect_has_the_same_key_when_its_process_dies_and_the_answer_comes_again(self) -> None:
+        bodies, thread = self._agent([[_call(0)], "done"])
+        [asked] = thread.start()
+        bodies.dies = 1
+        died = False
+        try:
+            thread.answer(asked, APPROVE)
+        except Died:
+            died = True
+        assert died, "the death was not heard of"
+        thread.reopen()
+        assert thread.answer(asked, APPROVE) == []
+        assert len(bodies.ran) == 2
+        assert len({body.key for body in bodies.ran}) == 1
 
     def test_a_run_that_ends_stops_on_nothing_and_can_be_followed_by_another(self) -> None:
         bodies, thread = self._agent(["hello", [_call(0)], "done"])

@@ -38,11 +38,16 @@ class Body:
     question_id: str | None
 
 
+class Died(BaseException):
+    """The process is gone, as far as the code that this passes through can tell."""
+
+
 @dataclass
 class Bodies:
-    """Every body that ran, in order."""
+    """Every body that ran, in order. The next `dies` of them have their effect and are never heard of."""
 
     ran: list[Body] = field(default_factory=list[Body])
+    dies: int = 0
 
     def note(self, **args: Any) -> None:
         """To be called by a body."""
@@ -59,6 +64,9 @@ class Bodies:
                 question_id=current.question_id,
             )
         )
+        if self.dies:
+            self.dies -= 1
+            raise Died
 
     def args(self, name: str) -> list[Any]:
         """The values that one parameter had, sorted, since calls of one turn run in any order."""
