@@ -78,6 +78,7 @@ def attached(stack_name: str, *, clear: bool) -> Generator[Stack]:
             yield stack
         finally:
             Agent(stack.agent).configure(CLOCK_AHEAD_SECONDS="0")
+            Agent(stack.agent).listen(on=True)
 
 
 @contextlib.contextmanager
