@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from faults.graphs import ITEMS
 from faults.machine import Found, Tally, search
+from faults.others import OTHERS
 
 PROMISES = {
     1: "no question is lost",
@@ -35,13 +36,17 @@ class Share(NamedTuple):
 
 
 def shares(schedules: int, seed: int) -> Iterator[Share]:
-    """Memory twice as often as SQLite, sync as often as async; agents, which are slow, seldom."""
+    """Memory twice as often as SQLite, sync as often as async; agents, which are slow, seldom.
+
+    Agents of other frameworks keep their threads in stores of their own.
+    """
     weights = [
         (kind, saver, is_async, (1 if kind == "agent" else 4) * (2 if saver == "memory" else 1))
         for kind in ITEMS
         for saver in ("memory", "sqlite")
         for is_async in (False, True)
     ]
+    weights += [(kind, "memory", is_async, 2) for kind in OTHERS for is_async in (False, True)]
     total = sum(weight for *_, weight in weights)
     given = 0.0
     for place, (kind, saver, is_async, weight) in enumerate(weights):

@@ -268,13 +268,14 @@ def _calls(run: str) -> AIMessage:
 def _results(messages: Sequence[BaseMessage], run: str) -> dict[str, Any]:
     place = next(n for n, message in enumerate(messages) if message.id == f"calls of {run}")
     return {
-        message.tool_call_id.removeprefix("call_"): _read(str(message.content))
+        message.tool_call_id.removeprefix("call_"): as_result(str(message.content))
         for message in messages[place + 1 :]
         if isinstance(message, ToolMessage)
     }
 
 
-def _read(content: str) -> Any:
+def as_result(content: str) -> Any:
+    """What a call returned, of what its model reads."""
     try:
         return json.loads(content)
     except ValueError:
@@ -308,6 +309,8 @@ ITEMS = {
 """What each of the graphs is to pay for, by the name of the method that builds it."""
 
 
-def input_of(kind: str, run: str) -> dict[str, Any]:
+def input_of(kind: str, run: str) -> Any:
     """What a start of such a graph says."""
+    if kind in ("pydantic_ai", "strands"):
+        return run
     return {"messages": [HumanMessage(run)]} if kind == "agent" else {"run": run}

@@ -10,6 +10,7 @@ from agent_wait import (
     AnnounceAdapter,
     BaseAnnounce,
     Clock,
+    FrameworkAdapter,
     Outcome,
     Publication,
     ThreadState,
@@ -20,9 +21,8 @@ from agent_wait import (
 from agent_wait import _router as router
 from agent_wait._question import Question
 from agent_wait._types import Transition
+from langgraph.pregel import Pregel
 from langgraph_wait import LangGraphAdapter
-
-from faults.graphs import Graph
 
 Acknowledge = Callable[[Outcome], None]
 HANG_BUDGET = 0.05
@@ -40,7 +40,7 @@ class Host:
     """
 
     def __init__(
-        self, graph: Graph, announce: Sequence[AnnounceAdapter], clock: Clock, budget: float = 10.0
+        self, graph: Any, announce: Sequence[AnnounceAdapter], clock: Clock, budget: float = 10.0
     ) -> None:
         self.graph = graph
         self.publisher = WaitPublisher(
@@ -51,9 +51,9 @@ class Host:
             late_answers="refuse",
         )
 
-    def adapter(self, graph: Graph) -> LangGraphAdapter:
-        """What drives the agent."""
-        return LangGraphAdapter(graph)
+    def adapter(self, graph: Any) -> FrameworkAdapter:
+        """What drives the agent; one of another framework comes with its adapter."""
+        return LangGraphAdapter(graph) if isinstance(graph, Pregel) else graph
 
     def announcer(self, announcer: AnnounceAdapter) -> AnnounceAdapter:
         """What an announcer becomes in the hands of this host."""
@@ -108,7 +108,7 @@ class _ReadsNext(LangGraphAdapter):
 class ReadsNextForUnfinishedWork(Host):
     """Takes a thread for finished when LangGraph's `next` is empty."""
 
-    def adapter(self, graph: Graph) -> LangGraphAdapter:
+    def adapter(self, graph: Any) -> FrameworkAdapter:
         return _ReadsNext(graph)
 
 
@@ -122,7 +122,7 @@ class _ForgetsStarts(LangGraphAdapter):
 class ForgetsTheStartIdOnAResume(Host):
     """Stores the start's id with the start alone."""
 
-    def adapter(self, graph: Graph) -> LangGraphAdapter:
+    def adapter(self, graph: Any) -> FrameworkAdapter:
         return _ForgetsStarts(graph)
 
 

@@ -7,6 +7,7 @@ import pytest
 from faults import campaign, hosts
 from faults.graphs import ITEMS
 from faults.machine import Tally, search
+from faults.others import OTHERS
 
 SCHEDULES = 200
 SEED = 20261130
@@ -37,7 +38,7 @@ def test_the_shares_are_all_of_the_schedules_on_every_graph_saver_and_way_of_dri
         for kind in ITEMS
         for saver in ("memory", "sqlite")
         for is_async in (False, True)
-    }
+    } | {(kind, "memory", is_async) for kind in OTHERS for is_async in (False, True)}
     assert len({share.seed for share in shares}) == len(shares)
 
 

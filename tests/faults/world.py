@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Self, assert_never
 
 from agent_wait import BaseAnnounce, FakeClock, Outcome, WaitEnvelope, current_wait
@@ -26,6 +28,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from faults.graphs import AMOUNT, ITEMS, OUTSIDE, build, input_of
 from faults.hosts import HANG_BUDGET, Host
 from faults.life import Crash, Life
+from faults.others import OTHERS
 from faults.saver import MortalSaver, Saver
 from faults.steps import (
     CONSUMERS,
@@ -211,10 +214,13 @@ class World:
         self._runs = 0
         self._runner = asyncio.Runner() if is_async else None
         self._connection: Any = None
+        self._rows: dict[str, bytes] = {}
+        self._folder = TemporaryDirectory(prefix="sessions-")
         self._saver = saver() if callable(saver) else self._open(saver)
 
     def close(self) -> None:
         """Give back what the world holds."""
+        self._folder.cleanup()
         if self._connection is not None:
             self._run(self._connection.close()) if self.is_async else self._connection.close()
         if self._runner is not None:
@@ -239,6 +245,8 @@ class World:
             case Backend(consumer, state):
                 self.consumers[consumer].state = state
                 self.faults[f"backend {state}"] += 1
+            case Failing() if self.kind == "strands":
+                pass
             case Failing(item, when, times):
                 self.failing[item, when] = times
                 self.faults[f"work fails {when} its effect"] += 1
@@ -383,14 +391,19 @@ class World:
         return None if life.died_at is not None else outcome
 
     def _host(self, life: Life) -> Host:
-        saver = MortalSaver(self._saver, life, older=self.older)
         hangs = any(consumer.state == "hangs" for consumer in self.consumers.values())
         return self.host(
-            build(self.kind, saver, is_async=self.is_async),
+            self._agent(life),
             [ToConsumer(name, self, life) for name in CONSUMERS],
             self.clock,
             HANG_BUDGET if hangs else 10.0,
         )
+
+    def _agent(self, life: Life) -> Any:
+        if self.kind in OTHERS:
+            return OTHERS[self.kind](self._rows, Path(self._folder.name), life)
+        saver = MortalSaver(self._saver, life, older=self.older)
+        return build(self.kind, saver, is_async=self.is_async)
 
     def _at_once(self, thread: str, nth: int) -> None:
         """Past the queue, which is empty: as two processes without a claim would be, but in one."""
@@ -591,7 +604,7 @@ class World:
         told = self.told[run]
         if not told:
             raise Violation(1, f"{run} was accepted and nobody is asked, but it has come to no end")
-        items = ITEMS[self.kind]
+        items = ITEMS.get(self.kind, "ABC")
         for results in told:
             if sorted(results) != sorted(items):
                 raise Violation(5, f"{run} ended with {sorted(results)}, not {sorted(items)}")
