@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 from agent_wait import InMemoryAnnounce, Question, WaitEnvelope, WaitPolicy, publish
-from inbox.form import AnswerForm, Field, InvalidAnswer, form_for
+from inbox.field import Field
+from inbox.form import AnswerForm, InvalidAnswer, form_for
 from inbox.schema import errors
 
 BIG = 9007199254740993
