@@ -181,3 +181,22 @@ def test_what_announces_nothing_is_refused_where_it_is_written(stub: StubFramewo
     wait: Any = make_wait(stub)
     with pytest.raises(TypeError, match="announce"):
         wait(mode="async", announce=["queue"])(lambda a: a)
+
+
+def test_a_call_that_is_let_through_has_one_key_however_often_it_is_read() -> None:
+    class Counting(StubFramework):
+        calls = 0
+
+        def call_identity(self, question: Any, call_args: Any) -> Any:
+            self.calls += 1
+            return self.calls
+
+    @make_wait(Counting())(mode="async", announce=InMemoryAnnounce(), when=lambda: False)
+    def refund(amount: int) -> list[str]:
+        waits = [current_wait(), current_wait()]
+        return [wait.idempotency_key for wait in waits if wait is not None]
+
+    first, second = refund(5), refund(5)
+    assert first == [first[0]] * 2
+    assert second == [second[0]] * 2
+    assert first != second

@@ -140,7 +140,7 @@ class Asker:
         """
         error: str | None = None
         at: float | None = None
-        for attempt in range(1, _MAX_ATTEMPTS):
+        for attempt in range(1, _MAX_ATTEMPTS + 1):
             value = self.value(named, call_args, attempt=attempt, error=error, at=at)
             reply = self._framework.interrupt(value, call_args)
             wrapped = wrapped_part(reply)

@@ -96,8 +96,8 @@ class Framework(ABC):
     def call_identity(self, question: JSON, call_args: Mapping[str, Any]) -> JSON:
         """What tells this call from every other that asks an equal question; the same on every re-run.
 
-        Called exactly once for each run of a call, in the order of the calls, also for calls that
-        `when` lets through, so that an adapter may count equal calls here.
+        Called exactly once for each run of a call that parks or that `when` lets through, in the order of
+        the calls, so that an adapter may count equal calls here.
         """
         del question, call_args
         return None

@@ -137,6 +137,19 @@ def id_fault(name: str, value: object) -> str | None:
     return None
 
 
+def checked_id(name: str, value: str) -> str:
+    """The id, if it could name something for good.
+
+    Raises:
+        TypeError: It is no text.
+        ValueError: It is empty, or no store would keep it.
+    """
+    fault = id_fault(name, value)
+    if fault is None:
+        return value
+    raise (ValueError if isinstance(value, str) else TypeError)(fault)  # pyright: ignore[reportUnnecessaryIsInstance]  # callers without types
+
+
 def _id(fields: Mapping[Any, Any], name: str) -> str:
     if name not in fields:
         raise _Unusable(f"there is no {name}")

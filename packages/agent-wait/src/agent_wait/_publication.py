@@ -54,6 +54,13 @@ class Publication(Sequence[WaitEnvelope]):
         """Both, in order."""
         return Publication((*self._envelopes, *other._envelopes), (*self.failures, *other.failures))
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Publication):
+            return NotImplemented
+        return (self._envelopes, self.failures) == (other._envelopes, other.failures)
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  # envelopes hold JSON objects
+
     def __repr__(self) -> str:
         return f"Publication({len(self)} envelopes, {len(self.failures)} failures)"
 

@@ -7,6 +7,7 @@ from agent_wait._clock import Clock
 from agent_wait._deliver import Announce, adeliver, deliver
 from agent_wait._envelope import EntryPoint, WaitEnvelope, envelope_for
 from agent_wait._framework import Framework
+from agent_wait._message import checked_id
 from agent_wait._publication import Publication
 from agent_wait._question import Question
 from agent_wait._types import Transition
@@ -165,10 +166,7 @@ def _envelopes(
     reply_to: EntryPoint | None,
     clock: Clock | None,
 ) -> list[WaitEnvelope]:
-    if not isinstance(thread_id, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers without types
-        raise TypeError(f"thread_id is text, not {type(thread_id).__name__}")
-    if not thread_id:
-        raise ValueError("thread_id is empty")
+    checked_id("thread_id", thread_id)
     if transition not in ("created", "resumed"):
         raise ValueError(f"transition is created or resumed, not {transition!r}")
     return [

@@ -14,7 +14,7 @@ from agent_wait._decision import Begin, Given, GoOn, Resume, Rules, Run
 from agent_wait._deliver import adeliver, as_announcers, checked_budget, deliver
 from agent_wait._envelope import EntryPoint, WaitEnvelope, envelope_for
 from agent_wait._locks import alocked, locked
-from agent_wait._message import Answer, Malformed, Start, id_fault, parse_message
+from agent_wait._message import Answer, Malformed, Start, checked_id, parse_message
 from agent_wait._outcome import Outcome, OutcomeKind
 from agent_wait._publication import Publication
 from agent_wait._question import Question
@@ -83,7 +83,8 @@ class WaitPublisher:
         Args:
             value: What the agent takes: an input, or a resume value of the host's own making.
             thread_id: The conversation.
-            config: Merged into the adapter's, mapping by mapping; on a conflict this one wins.
+            config: Merged into the adapter's, mapping by mapping; on a conflict this one wins, but keys that
+                begin with `agent_wait` are the library's own and left out.
 
         Raises:
             ValueError: An empty `thread_id`, or a config that names another thread.
@@ -91,12 +92,14 @@ class WaitPublisher:
             Exception: Whatever the run raised, after what is open has been announced.
         """
         return self._locked(
-            converge(Given(thread_id=_checked(thread_id), value=value), self._rules), thread_id, config
+            converge(Given(thread_id=checked_id("thread_id", thread_id), value=value), self._rules),
+            thread_id,
+            config,
         )
 
     async def ainvoke(self, value: Any, thread_id: str, *, config: Any = None) -> Outcome:
         """As `invoke`, awaited."""
-        given = Given(thread_id=_checked(thread_id), value=value)
+        given = Given(thread_id=checked_id("thread_id", thread_id), value=value)
         return await self._alocked(converge(given, self._rules), thread_id, config)
 
     def handle(self, message: object, *, config: Any = None, sent_at: float | None = None) -> Outcome:
@@ -133,19 +136,19 @@ class WaitPublisher:
 
     def pending(self, thread_id: str) -> list[Question]:
         """What the thread is parked on, by its framework's persistence; also while it runs. Runs nothing."""
-        return list(self._adapter.state(_checked(thread_id)).pending)
+        return list(self._adapter.state(checked_id("thread_id", thread_id)).pending)
 
     async def apending(self, thread_id: str) -> list[Question]:
         """As `pending`, awaited."""
-        return list((await self._adapter.astate(_checked(thread_id))).pending)
+        return list((await self._adapter.astate(checked_id("thread_id", thread_id))).pending)
 
     def republish(self, thread_id: str) -> Publication:
         """Announce once more what the thread is parked on. Runs nothing."""
-        return self._locked(republish(_checked(thread_id)), thread_id, None)
+        return self._locked(republish(checked_id("thread_id", thread_id)), thread_id, None)
 
     async def arepublish(self, thread_id: str) -> Publication:
         """As `republish`, awaited."""
-        return await self._alocked(republish(_checked(thread_id)), thread_id, None)
+        return await self._alocked(republish(checked_id("thread_id", thread_id)), thread_id, None)
 
     def _rules_at(self, sent_at: float | None) -> Rules:
         if sent_at is None:
@@ -189,7 +192,9 @@ class WaitPublisher:
             case Begin():
                 return step.value
             case Resume():
-                return self._adapter.resume_value(step.answer.message, step.question, taken=step.taken)
+                # Only where there is something to say: an adapter without such failures need not take it.
+                taken = {} if step.taken is None else {"taken": step.taken}
+                return self._adapter.resume_value(step.answer.message, step.question, **taken)
             case GoOn():
                 return self._adapter.continue_value()
 
@@ -239,13 +244,6 @@ def _logged(outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _checked(thread_id: str) -> str:
-    fault = id_fault("thread_id", thread_id)
-    if fault is None:
-        return thread_id
-    raise (ValueError if isinstance(thread_id, str) else TypeError)(fault)  # pyright: ignore[reportUnnecessaryIsInstance]  # callers without types
-
-
 def _merged(own: Mapping[str, Any], given: Mapping[str, Any], thread_id: str) -> dict[str, Any]:
     merged = dict(own)
     for key, value in given.items():
@@ -254,9 +252,9 @@ def _merged(own: Mapping[str, Any], given: Mapping[str, Any], thread_id: str) ->
             merged[key] = _merged(
                 cast("Mapping[str, Any]", mine), cast("Mapping[str, Any]", value), thread_id
             )
-        elif key == "thread_id" and value != thread_id:
+        elif key == "thread_id" and mine is not None and value != thread_id:
             raise ValueError("the config names another thread than the message")
-        elif not key.startswith("agent_wait"):
+        elif not (isinstance(key, str) and key.startswith("agent_wait")):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers without types
             merged[key] = value
     return merged
 

@@ -137,6 +137,10 @@ class Waiting:
     def _given(self, call: Call, named: Named) -> Given:
         return self._asker.ask(named, call.call_args, lambda answer: self._read(call, named, answer))
 
+    def _let_through(self, call: Call) -> Named | None:
+        """The name of a call that is not asked about; None where it can wait until somebody wants it."""
+        return self._named(call, lenient=True) if self._tracks else None
+
     def _named(self, call: Call, *, lenient: bool = False) -> Named:
         return name_question(self._framework, self._published(call, lenient=lenient), call.call_args)
 
@@ -238,7 +242,7 @@ class Waiting:
             async def announcing_async(*args: Any, **kwargs: Any) -> Any:
                 call = signature.bind(args, kwargs)
                 if self._when is not None and not await self._when.is_not_false_async(call):
-                    return await self._run_async(call, None, None)
+                    return await self._run_async(call, self._let_through(call), None)
                 return await announced.apublish(**pending(call))
 
             return cast("Callable[..., Coroutine[Any, Any, Any]]", announcing_async)
@@ -246,7 +250,7 @@ class Waiting:
         def announcing(*args: Any, **kwargs: Any) -> Any:
             call = signature.bind(args, kwargs)
             if self._when is not None and not self._when.is_not_false(call):
-                return self._run(call, None, None)
+                return self._run(call, self._let_through(call), None)
             return announced.publish(**pending(call))
 
         return announcing
