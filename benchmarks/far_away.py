@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import cast
 
 HOST = "127.0.0.1"
+OTHERS = b'{"MessageId": "m-1", "FailedEntryCount": 0, "Entries": [{"EventId": "e-1"}]}'
 SNS = b"<%sResponse><%sResult><MessageId>m-1</MessageId></%sResult></%sResponse>"
 
 
@@ -117,9 +118,9 @@ class Canned(asyncio.Protocol):
 
 
 def reply_to(head: bytes, body: bytes) -> bytes:
-    """A success: XML for SNS, which is asked by a form, and an empty object for the others."""
+    """A success: XML for SNS, which is asked by a form, and an object that fits each of the others."""
     if b"x-amz-target" in head.lower():
-        kind, answer = b"json", b"{}"
+        kind, answer = b"json", OTHERS
     else:
         action = body.partition(b"Action=")[2].partition(b"&")[0]
         kind, answer = b"xml", SNS % ((action,) * 4)
