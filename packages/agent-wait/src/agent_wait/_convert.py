@@ -34,7 +34,9 @@ def convert_edits(function: Callable[..., Any], args: Mapping[str, JSON]) -> dic
 
     Raises:
         QuestionError: A value does not fit; the message says why without repeating the value.
+        ImportError: There is no pydantic.
     """
+    _need_pydantic()
     from pydantic import ValidationError  # noqa: PLC0415  # optional: only frameworks that bring it come here
 
     parameters = inspect.signature(function).parameters
@@ -55,14 +57,24 @@ def convert_edits(function: Callable[..., Any], args: Mapping[str, JSON]) -> dic
     return converted
 
 
+def _need_pydantic() -> None:
+    try:
+        import pydantic  # noqa: PLC0415, F401  # as above
+    except ImportError as error:
+        raise ImportError(
+            "agent_wait.convert_edits and schema_for need pydantic: pip install pydantic"
+        ) from error
+
+
 def schema_for(function: Callable[..., Any]) -> JSON | None:
     """A JSON Schema object of the published arguments; see `Framework.schema_for`.
 
     A parameter whose type has no JSON Schema cannot be edited and is `readOnly`. Shared definitions stand
     under `$defs`, referred to as `#/$defs/...`.
     """
+    _need_pydantic()
     from pydantic import TypeAdapter  # noqa: PLC0415  # as above
-    from pydantic.errors import PydanticUserError  # noqa: PLC0415
+    from pydantic.errors import PydanticUserError  # noqa: PLC0415  # as above
 
     adapters: dict[str, TypeAdapter[Any]] = {}
     parameters = inspect.signature(function).parameters

@@ -12,7 +12,7 @@ from agent_wait._clock import SYSTEM_CLOCK, Clock
 from agent_wait._errors import PolicyError
 from agent_wait._framework import Framework
 from agent_wait._policy import WaitPolicy
-from agent_wait._question import packed_policy
+from agent_wait._question import default_actions, packed_policy
 from agent_wait._signature import DECISION
 from agent_wait._types import JSON
 from agent_wait._waiting import Waiting
@@ -128,8 +128,8 @@ def make_ask(framework: Framework, *, clock: Clock = SYSTEM_CLOCK) -> Ask:
             raise TypeError(f"ask takes a WaitPolicy, not {type(declared).__name__}")
         if declared.redact:
             raise PolicyError("redact names arguments, and ask() has none")
-        packed = packed_policy(declared, declared.allowed_actions or ("resume",))
         source: dict[str, JSON] = {"function": None, "framework": framework.name}
+        packed = packed_policy(declared, declared.allowed_actions or default_actions(source))
         named = name_question(framework, to_plain(question, "question"), {})
         check_size(named)
         return Asker(framework, packed, source, clock, lambda: None).ask(named, {}, lambda _: None).answer

@@ -17,7 +17,7 @@ from agent_wait._framework import Framework
 from agent_wait._known_types import REDACTED
 from agent_wait._policy import WaitPolicy
 from agent_wait._predicate import Predicate
-from agent_wait._question import packed_policy
+from agent_wait._question import default_actions, packed_policy
 from agent_wait._signature import Call, WaitSignature, plain_function
 from agent_wait._types import JSON
 
@@ -57,11 +57,11 @@ class Waiting:
             None if question is None else Predicate(question, "question", names, self._signature.published)
         )
         self._redact = self._checked_redact(policy)
-        self._actions = policy.allowed_actions or ("approve", "reject")
         self._own_schema = policy.answer_schema is not None
-        packed = packed_policy(policy, self._actions)
         self._name = self._signature.name
         source: dict[str, JSON] = {"function": self._name, "framework": framework.name}
+        self._actions = policy.allowed_actions or default_actions(source)
+        packed = packed_policy(policy, self._actions)
         self._policy = policy
         self._asker = Asker(framework, packed, source, clock, self._schema)
         # A framework that counts calls, or can see an answer ahead, must hear of calls that are let through.
