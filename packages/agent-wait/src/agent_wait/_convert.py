@@ -59,7 +59,7 @@ def convert_edits(function: Callable[..., Any], args: Mapping[str, JSON]) -> dic
 
 def _need_pydantic() -> None:
     try:
-        import pydantic  # noqa: PLC0415, F401  # as above
+        import pydantic  # noqa: PLC0415, F401  # pyright: ignore[reportUnusedImport]  # as above
     except ImportError as error:
         raise ImportError(
             "agent_wait.convert_edits and schema_for need pydantic: pip install pydantic"
