@@ -11,8 +11,8 @@ import sqlite3
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -375,7 +375,8 @@ class World:
             if self.is_async:
                 outcome: Outcome = self._run(host.areceive(message.body, message.sent_at, acknowledge))
             else:
-                outcome = host.receive(message.body, message.sent_at, acknowledge)
+                with _loop():
+                    outcome = host.receive(message.body, message.sent_at, acknowledge)
         except (Crash, WorkFailed):
             return None
         except BaseExceptionGroup as group:
@@ -426,7 +427,7 @@ class World:
         def handle(message: Sent) -> None:
             OUTSIDE.set(Outside(self, life, host.key))
             together.wait()
-            with suppress(WorkFailed):
+            with suppress(WorkFailed), _loop():
                 outcomes[str(message.by)] = host.receive(message.body, message.sent_at, lambda outcome: None)
 
         for message in both:
@@ -643,6 +644,18 @@ class World:
     def _run(self, coroutine: Any) -> Any:
         assert self._runner is not None
         return self._runner.run(coroutine, context=contextvars.copy_context())
+
+
+@contextmanager
+def _loop() -> Generator[None]:
+    """Pydantic AI runs on the thread's event loop also when it is called plainly, and leaves it open."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        yield
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
 
 
 def _malformed(body: dict[str, Any], nth: int) -> Any:
