@@ -10,7 +10,9 @@
 
 from agent_wait._adapter import FrameworkAdapter, Taken, ThreadState
 from agent_wait._announcer import AnnounceAdapter, BaseAnnounce
-from agent_wait._answer import WrappedAnswer, is_answer, unwrap_answer, wrap_answer
+from agent_wait._answer import Verdict, WrappedAnswer, is_answer, judge, unwrap_answer, wrap_answer
+from agent_wait._canonical import encode as canonical_json
+from agent_wait._canonical import to_plain
 from agent_wait._clock import Clock, FakeClock, SystemClock
 from agent_wait._convert import convert_edits, schema_for
 from agent_wait._current import CurrentWait, current_wait
@@ -26,6 +28,7 @@ from agent_wait._errors import (
     WaitError,
 )
 from agent_wait._framework import Framework
+from agent_wait._identity import ask_id, fingerprint
 from agent_wait._log import LogAnnounce
 from agent_wait._memory import FailingAnnounce, InMemoryAnnounce
 from agent_wait._outcome import Outcome
@@ -36,7 +39,7 @@ from agent_wait._publisher import WaitPublisher
 from agent_wait._question import Question
 from agent_wait._signing import verify_signature, verify_webhook
 from agent_wait._types import JSON, Transition
-from agent_wait._wait import make_ask, make_wait
+from agent_wait._wait import Ask, Wait, make_ask, make_wait
 from agent_wait._webhook import WebhookAnnounce
 
 __all__ = [
@@ -44,6 +47,7 @@ __all__ = [
     "AnnounceAdapter",
     "AnnounceError",
     "AnnounceFailed",
+    "Ask",
     "BaseAnnounce",
     "Clock",
     "CompositeAnnounce",
@@ -67,6 +71,8 @@ __all__ = [
     "Taken",
     "ThreadState",
     "Transition",
+    "Verdict",
+    "Wait",
     "WaitEnvelope",
     "WaitError",
     "WaitPolicy",
@@ -74,15 +80,20 @@ __all__ = [
     "WebhookAnnounce",
     "WrappedAnswer",
     "apublish",
+    "ask_id",
+    "canonical_json",
     "convert_edits",
     "current_wait",
+    "fingerprint",
     "is_answer",
+    "judge",
     "make_apublish_interrupts",
     "make_ask",
     "make_publish_interrupts",
     "make_wait",
     "publish",
     "schema_for",
+    "to_plain",
     "unwrap_answer",
     "verify_signature",
     "verify_webhook",

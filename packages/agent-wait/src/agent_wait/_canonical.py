@@ -33,7 +33,7 @@ def text_encoder(*, sort_keys: bool) -> Callable[[JSON], str]:
     return lambda plain: "".join(chunks(plain, 0))
 
 
-encode = text_encoder(sort_keys=True)
+encode: Callable[[JSON], str] = text_encoder(sort_keys=True)
 """Plain JSON data as canonical text: keys sorted by code point, no spaces, strict."""
 
 

@@ -8,8 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from agent_wait import JSON, Clock, Framework, SystemClock, WaitError
-from agent_wait._convert import convert_edits, schema_for
+from agent_wait import JSON, Clock, Framework, SystemClock, WaitError, convert_edits, schema_for
 from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt import ToolRuntime
 from langgraph.types import interrupt

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agent_wait import JSON, Clock, Question, QuestionClosed, SystemClock, Taken, ThreadState
-from agent_wait._identity import ask_id
+from agent_wait import JSON, Clock, Question, QuestionClosed, SystemClock, Taken, ThreadState, ask_id
 from pydantic_ai import DeferredToolRequests, DeferredToolResults
 from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.run import AgentRunResult

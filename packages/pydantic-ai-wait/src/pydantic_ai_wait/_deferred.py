@@ -4,10 +4,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
-from agent_wait import JSON, Clock, Question, SystemClock, wrap_answer
-from agent_wait._answer import judge
-from agent_wait._canonical import encode, to_plain
-from agent_wait._identity import ask_id
+from agent_wait import (
+    JSON,
+    Clock,
+    Question,
+    SystemClock,
+    ask_id,
+    canonical_json,
+    judge,
+    to_plain,
+    wrap_answer,
+)
 from pydantic_ai import DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied, ToolReturn
 from pydantic_ai.messages import ModelMessage, ToolCallPart
 
@@ -147,4 +154,4 @@ def _put(
 def _reason(answer: Any) -> str:
     """What the model is told of a denial."""
     reason: Any = cast("Mapping[str, Any]", answer).get("reason") if isinstance(answer, Mapping) else answer
-    return reason if isinstance(reason, str) and reason else encode(to_plain(answer, lenient=True))
+    return reason if isinstance(reason, str) and reason else canonical_json(to_plain(answer, lenient=True))

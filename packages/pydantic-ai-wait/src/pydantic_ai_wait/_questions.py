@@ -3,9 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agent_wait import Question, WaitPolicy
-from agent_wait._canonical import encode, to_plain
-from agent_wait._identity import fingerprint
+from agent_wait import Question, WaitPolicy, canonical_json, fingerprint, to_plain
 from pydantic_ai import DeferredToolRequests
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, UserPromptPart
 
@@ -86,7 +84,7 @@ def _value(
         part.tool_call_id,
         plain,
         WaitPolicy(allowed_actions=actions),
-        fingerprint=fingerprint(encode(plain), call),
+        fingerprint=fingerprint(canonical_json(plain), call),
         asked_at=response.timestamp.timestamp(),
         call=call,
     ).pack()

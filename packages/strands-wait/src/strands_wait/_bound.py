@@ -6,8 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any, cast
 
-from agent_wait import make_apublish_interrupts, make_publish_interrupts, make_wait
-from agent_wait._wait import Wait
+from agent_wait import Wait, make_apublish_interrupts, make_publish_interrupts, make_wait
 
 from strands_wait._call import call_in
 from strands_wait._framework import StrandsFramework

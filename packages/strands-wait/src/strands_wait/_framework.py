@@ -7,8 +7,7 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ForwardRef, cast
 
-from agent_wait import JSON, Framework, WaitError
-from agent_wait._convert import convert_edits, schema_for
+from agent_wait import JSON, Framework, WaitError, convert_edits, schema_for
 from strands import ToolContext
 from strands.interrupt import InterruptException
 

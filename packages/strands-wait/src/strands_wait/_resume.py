@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from agent_wait import JSON, Clock, Question, SystemClock, wrap_answer
-from agent_wait._identity import ask_id
+from agent_wait import JSON, Clock, Question, SystemClock, ask_id, wrap_answer
 from strands.types.interrupt import InterruptResponseContent
 
 from strands_wait._results import interrupts_in
