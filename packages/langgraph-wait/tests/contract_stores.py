@@ -92,10 +92,11 @@ class DynamoDb(Store):
 
     def __init__(self, table: str) -> None:
         self._table = table
+        self._session = boto3.Session()
 
     def set_up(self) -> "DynamoDb":
         """Make the table."""
-        boto3.client("dynamodb").create_table(
+        self._session.client("dynamodb").create_table(
             TableName=self._table,
             KeySchema=[
                 {"AttributeName": "PK", "KeyType": "HASH"},
@@ -111,16 +112,8 @@ class DynamoDb(Store):
 
     @contextmanager
     def saver(self) -> Generator[Saver]:
-        saver = DynamoDBSaver(self._table)
-        try:
-            yield saver
-        finally:
-            saver.client.close()
+        yield DynamoDBSaver(self._table, session=self._session)
 
     @asynccontextmanager
     async def asaver(self) -> AsyncGenerator[Saver]:
-        saver = await asyncio.to_thread(DynamoDBSaver, self._table)
-        try:
-            yield saver
-        finally:
-            saver.client.close()
+        yield await asyncio.to_thread(DynamoDBSaver, self._table, self._session)

@@ -86,6 +86,7 @@ class TestPlainGraphOnPostgres(TestAgentOnPostgres):
 
 
 @pytest.mark.services
+@pytest.mark.timeout(180)  # sixteen writes a step, each by HTTP
 class TestAgentOnDynamoDb(OfLangGraph):
     shape = staticmethod(agent)
 
