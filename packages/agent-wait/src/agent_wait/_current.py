@@ -25,7 +25,7 @@ class CurrentWait:
     def __init__(self, around: "Around") -> None:
         given = around.given
         self._around = around
-        self.asked = given is not None
+        self.asked: bool = given is not None
         self.answer: JSON = None if given is None else given.answer
         self.answered_by: str | None = None if given is None else given.answered_by
         self.question_id: str | None = None if given is None else given.question_id
