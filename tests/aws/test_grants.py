@@ -95,6 +95,7 @@ class Run:
             **settings,
             **self.role.function["Environment"]["Variables"],
             **self.role.credentials(),
+            "SCENARIO_CLOCK": "1",
         }
         self.function = Function(asset.folder, self.role.function["Handler"], client, environment)
 

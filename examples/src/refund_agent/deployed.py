@@ -17,7 +17,7 @@ from refund_agent.world import World
 
 PATIENCE_SECONDS = 120.0
 """How long anything in the account may take before the scenarios give up on it."""
-POLL_SECONDS = 0.2
+POLL_SECONDS = 0.3
 ARRIVAL_SECONDS = 1
 """How long a queue is listened to before it counts as empty."""
 
@@ -77,8 +77,8 @@ def attached(stack_name: str, *, clear: bool) -> Generator[Stack]:
         try:
             yield stack
         finally:
-            Agent(stack.agent).configure(CLOCK_AHEAD_SECONDS="0")
-            Agent(stack.agent).listen(on=True)
+            Agent(stack.agent).reset()
+            Agent(stack.sweep).configure(SCENARIO_CLOCK="")
 
 
 @contextlib.contextmanager
@@ -144,6 +144,7 @@ class Agent:
 
     name: str
     since: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
+    _log_group: str = ""
 
     def variables(self) -> dict[str, str]:
         configuration = aws.client("lambda").get_function_configuration(FunctionName=self.name)
@@ -156,6 +157,12 @@ class Agent:
             FunctionName=self.name, Environment={"Variables": {**self.variables(), **variables}}
         )
         client.get_waiter("function_updated_v2").wait(FunctionName=self.name)
+
+    def reset(self) -> None:
+        """As it was deployed: given what is in its queue, by a clock that is right."""
+        if float(self.variables().get("CLOCK_AHEAD_SECONDS", "0")):
+            self.configure(CLOCK_AHEAD_SECONDS="0")
+        self.listen(on=True)
 
     def invoke(self, event: Mapping[str, Any]) -> Any:
         client = aws.client("lambda")
@@ -179,10 +186,11 @@ class Agent:
 
     def handled(self) -> list[Handled]:
         """What its log says, oldest first."""
-        client = aws.client("lambda")
-        logs = aws.client("logs")
-        group = client.get_function_configuration(FunctionName=self.name)["LoggingConfig"]["LogGroup"]
-        pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group, startTime=self.since)
+        if not self._log_group:
+            configuration = aws.client("lambda").get_function_configuration(FunctionName=self.name)
+            self._log_group = configuration["LoggingConfig"]["LogGroup"]
+        pages = aws.client("logs").get_paginator("filter_log_events")
+        pages = pages.paginate(logGroupName=self._log_group, startTime=self.since)
         lines: list[str] = [event["message"] for page in pages for event in page["events"]]
         return [read for line in lines if (read := handled_in(line))]
 
@@ -224,6 +232,8 @@ class DeployedWorld(World):
         self._agent.listen(on=True)
         if self._agent.variables().get("CLOCK_AHEAD_SECONDS", "0") != "0":
             self._agent.configure(CLOCK_AHEAD_SECONDS="0")
+        if not self._sweep_function.variables().get("SCENARIO_CLOCK"):
+            self._sweep_function.configure(SCENARIO_CLOCK="1")
 
     def answer(self, thread_id: str, answer: Any, *, by: str) -> bool:
         sent = super().answer(thread_id, answer, by=by)
