@@ -1,8 +1,8 @@
 """An agent without a framework, for tests of what drives one: threads of several branches that ask and act.
 
 It has the habits that cost hosts their questions. `StubAdapter` behaves as LangGraph does: a step is written
-piece by piece, a branch that failed after taking an answer lists its question still, a question asked again
-has a new id, a task runs again from its start. `TogetherAdapter` behaves as Pydantic AI does: answers are
+piece by piece, a branch that fails still lists the last question it asked, a question asked again has a new
+id, a task runs again from its start. `TogetherAdapter` behaves as Pydantic AI does: answers are
 kept until all are in, a question asked again keeps its id, and one atomic write follows a whole run.
 """
 
@@ -56,7 +56,8 @@ class Task:
     steps: Sequence[Step]
     answers: list[Given] = field(default_factory=list[Given])
     open: Question | None = None
-    answered: Question | None = None
+    asked: Question | None = None
+    answered: bool = False
     failed: bool = False
     done: bool = False
 
@@ -67,6 +68,7 @@ class Thread:
     starts: tuple[str, ...] = ()
     tasks: list[Task] = field(default_factory=list[Task])
     kept: dict[str, JSON] = field(default_factory=dict[str, JSON])
+    closed: tuple[Question, ...] = ()
     finished: list[str] = field(default_factory=list[str])
 
 
@@ -156,6 +158,7 @@ class StubAdapter:
             unfinished=bool(dead) or (bool(thread.tasks) and not listed),
             starts=thread.starts,
             kept=tuple(q for q in questions if q.id in thread.kept),
+            closed=thread.closed,
             taken={
                 task.open.id: Taken(answer=task.answers[-1].answer, resume_id=f"{task.open.id}+")
                 for task in listed
@@ -187,7 +190,7 @@ class StubAdapter:
     def _start(self, thread: Thread) -> None:
         thread.runs += 1
         run = f"r{thread.runs}"
-        thread.kept = {}
+        thread.kept, thread.closed = {}, ()
         thread.tasks = [Task(f"{run}.{n}", steps) for n, steps in enumerate(self.program)]
 
     def _answer(self, thread: Thread, value: ResumeValue) -> None:
@@ -196,7 +199,7 @@ class StubAdapter:
                 f"{task.open.id}+" if task.failed else task.open.id
             ):
                 task.answers.append(Given(task.open.fingerprint, task.open.attempt, value.answer))
-                task.answered, task.open, task.failed = task.open, None, False
+                task.answered, task.open, task.failed = True, None, False
                 return
         raise QuestionClosed
 
@@ -207,10 +210,11 @@ class StubAdapter:
             try:
                 question = self._run_task(thread_id, task)
             except RuntimeError:
-                task.open, task.failed = task.answered, task.answered is not None
+                task.open, task.failed = task.asked, task.answered
                 raise
             self.world.point("before result")
             task.open, task.done, task.failed = question, question is None, False
+            task.asked, task.answered = question, False
             self.world.point("result written")
         if not all(task.done for task in thread.tasks):
             return "parked"
@@ -293,6 +297,7 @@ class TogetherAdapter(StubAdapter):
             raise QuestionClosed
         thread.kept[value.question_id] = value.answer
         if open_ids == thread.kept.keys():
+            thread.closed = tuple(task.open for task in thread.tasks if task.open)
             for question_id, answer in thread.kept.items():
                 super()._answer(thread, ResumeValue(question_id, answer))
             thread.kept = {}

@@ -239,6 +239,20 @@ async def test_answers_are_kept_until_all_are_in(make_host: MakeHost) -> None:
     assert host.world.paid == {"t-1/r1.0/a": 1}
 
 
+async def test_what_was_kept_is_closed_as_soon_as_the_announcer_is_back(make_host: MakeHost) -> None:
+    host = make_host(FAN, together=True)
+    await host.start()
+    await host.handle(host.reply(0, "approve"))
+    down = WaitPublisher(host.adapter, announce=FailingAnnounce())
+
+    lost = down.handle(host.reply(1, "approve"))
+    outcome = await host.handle(host.reply(1, "approve"))
+
+    assert (lost.kind, lost.acknowledge) == ("resumed", False)
+    assert (outcome.kind, outcome.acknowledge) == ("already_answered", True)
+    assert host.story() == ["created a", "created b", "resumed a", "resumed b"]
+
+
 @pytest.mark.requirement("ANSWERS-IN-DISPLAY-ORDER")
 async def test_each_answer_reaches_its_own_question_in_any_order(make_host: MakeHost) -> None:
     host = make_host(FAN)

@@ -29,7 +29,9 @@ PROGRAMS: dict[str, Program] = {
     "a branch that works": [[Ask("a")], [Do("work"), Ask("b")]],
     "bare": [[Ask("a", bare=True), Ask("b", bare=True)]],
 }
-STEPS = st.sampled_from(["a", "b", "work", "notify"])
+VALUES = st.sampled_from(["approve", "approve", "reject", UNUSABLE])
+# After how many of its marked points the process dies. Announcing and acknowledging are the last of them.
+CRASHES = st.none() | st.integers(0, 15)
 
 
 class Crash(BaseException):
@@ -99,18 +101,23 @@ class Faults(RuleBasedStateMachine):
 
     # ---- what may happen
 
-    @rule(thread=st.sampled_from(THREADS))
-    def start(self, thread: str) -> None:
+    @precondition(lambda self: self.sent_starts < 6)
+    @rule(thread=st.sampled_from(THREADS), crash_at=CRASHES)
+    def start(self, thread: str, crash_at: int | None) -> None:
         self.sent_starts += 1
-        self.send({"thread_id": thread, "input": {}, "start_id": f"s-{self.sent_starts}"})
+        self.send({"thread_id": thread, "input": {}, "start_id": f"s-{self.sent_starts}"}, crash_at)
 
     @precondition(lambda self: self.consumers[0].created)
-    @rule(nth=st.integers(0, 9), value=st.sampled_from(["approve", "approve", "reject", UNUSABLE]))
-    def answer(self, nth: int, value: str) -> None:
-        """To any question that was ever shown, open or not."""
-        envelope = self.shown(nth)
-        self.given.add((self.call(envelope), value))
-        self.send({**envelope.reply_with, "answer": value})
+    @rule(nth=st.integers(0, 9), value=VALUES, crash_at=CRASHES)
+    def answer_a_question_that_was_shown(self, nth: int, value: str, crash_at: int | None) -> None:
+        shown = list(self.consumers[0].created.values())
+        self.answer(shown[nth % len(shown)], value, crash_at)
+
+    @precondition(lambda self: self.inbox())
+    @rule(nth=st.integers(0, 9), value=VALUES, crash_at=CRASHES)
+    def answer_an_open_question(self, nth: int, value: str, crash_at: int | None) -> None:
+        shown = self.inbox()
+        self.answer(shown[nth % len(shown)], value, crash_at)
 
     @precondition(lambda self: self.consumers[0].created)
     @rule(
@@ -139,23 +146,25 @@ class Faults(RuleBasedStateMachine):
             self.send({**envelope.reply_with, "thread_id": other, "answer": "approve"})
 
     @precondition(lambda self: self.sent)
-    @rule(nth=st.integers(0, 9))
-    def send_again(self, nth: int) -> None:
-        self.send(self.sent[nth % len(self.sent)])
+    @rule(nth=st.integers(0, 9), crash_at=CRASHES)
+    def send_again(self, nth: int, crash_at: int | None) -> None:
+        self.send(self.sent[nth % len(self.sent)], crash_at)
 
     @rule(nth=st.integers(0, 1), down=st.booleans())
     def announcer(self, nth: int, down: bool) -> None:
         self.consumers[nth].down = down
 
-    @rule(step=STEPS)
-    def break_step(self, step: str) -> None:
-        self.world.failing.add(step)
+    @rule(nth=st.integers(0, 9))
+    def break_a_step(self, nth: int) -> None:
+        steps = [step.name for branch in self.program for step in branch]
+        self.world.failing.add(steps[nth % len(steps)])
 
-    @rule(step=STEPS)
-    def mend_step(self, step: str) -> None:
-        self.world.failing.discard(step)
+    @precondition(lambda self: self.world.failing)
+    @rule()
+    def mend_all_steps(self) -> None:
+        self.world.failing.clear()
 
-    @rule(thread=st.sampled_from(THREADS), crash_at=st.none() | st.integers(0, 25))
+    @rule(thread=st.sampled_from(THREADS), crash_at=CRASHES)
     def deliver(self, thread: str, crash_at: int | None) -> None:
         if not self.queues[thread]:
             return
@@ -177,9 +186,15 @@ class Faults(RuleBasedStateMachine):
 
     # ---- how
 
-    def send(self, message: dict[str, Any]) -> None:
+    def send(self, message: dict[str, Any], crash_at: int | None = None) -> None:
+        """Into the thread's queue, whose first message is then delivered."""
         self.sent.append(message)
         self.queues[message["thread_id"]].append(Delivery(message))
+        self.deliver(message["thread_id"], crash_at)
+
+    def answer(self, envelope: WaitEnvelope, value: str, crash_at: int | None = None) -> None:
+        self.given.add((self.call(envelope), value))
+        self.send({**envelope.reply_with, "answer": value}, crash_at)
 
     def shown(self, nth: int) -> WaitEnvelope:
         shown = list(self.consumers[0].created.values())
@@ -245,8 +260,7 @@ class Faults(RuleBasedStateMachine):
             if not (waiting := self.inbox()):
                 break
             for envelope in waiting:
-                self.given.add((self.call(envelope), "approve"))
-                self.send({**envelope.reply_with, "answer": "approve"})
+                self.answer(envelope, "approve")
         assert self.inbox() == [], "somebody is still asked, or approvals do nothing"
         for thread in THREADS:
             self.finished(thread)
@@ -288,7 +302,7 @@ class TogetherFaults(Faults):
 
 
 SETTINGS = settings(
-    max_examples=100,
+    max_examples=150,
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -549,6 +549,33 @@ def test_the_last_answer_closes_what_was_kept_as_well() -> None:
     assert outcome.kind == "resumed"
 
 
+def test_the_answer_that_completed_the_kept_ones_closes_them_again_when_it_comes_again() -> None:
+    outcome, steps = route(answer(Q2), parked(closed=(Q1, Q2)))
+
+    assert steps == [Read(), resumed(Q1, Q2)]
+    assert outcome.kind == "already_answered"
+
+
+def test_an_older_answer_closes_nothing_of_what_the_last_run_closed() -> None:
+    _, steps = route(answer(Q1), parked(closed=(Q2, Q3)))
+
+    assert steps == [Read(), resumed(CLOSED)]
+
+
+def test_what_was_asked_again_at_once_is_closed_as_it_was_and_open_as_it_is() -> None:
+    again = question("q-2", attempt=2)
+
+    _, steps = route(answer(Q2), parked(again, closed=(Q1, Q2)))
+
+    assert steps == [Read(), created(again), resumed(Q1, Q2)]
+
+
+def test_nothing_that_is_open_is_closed_by_what_the_last_run_closed() -> None:
+    _, steps = route(answer(Q2), parked(Q1, closed=(Q1, Q2)))
+
+    assert steps == [Read(), created(Q1), resumed(Q2)]
+
+
 def test_a_second_answer_to_a_kept_question_changes_nothing_and_closes_nothing() -> None:
     outcome, steps = route(answer(Q1, {"action": "reject"}), parked(Q2, kept=(Q1,)))
 

@@ -32,6 +32,9 @@ class ThreadState:
         held: The thread stands at a static breakpoint; only the host goes on from there.
         starts: The last 16 start ids, oldest first.
         kept: Questions whose answers are stored until the framework has all it needs.
+        closed: What the last run closed, from a framework that has `kept`: the answers it kept were
+            acknowledged long before, so that the one that completed them stands for all of them when it
+            comes again.
         taken: By question id, the answers that `pending` questions were given by a run that failed after.
     """
 
@@ -41,6 +44,7 @@ class ThreadState:
     held: bool = False
     starts: tuple[str, ...] = ()
     kept: tuple[Question, ...] = ()
+    closed: tuple[Question, ...] = ()
     taken: Mapping[str, Taken] = field(default_factory=dict[str, Taken])
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, cast
 from agent_wait._adapter import FrameworkAdapter
 from agent_wait._announcer import AnnounceAdapter
 from agent_wait._clock import SYSTEM_CLOCK, Clock
-from agent_wait._decision import Begin, Given, GoOn, Resume, Rules, Run
+from agent_wait._decision import Begin, Given, Resume, Rules, Run
 from agent_wait._deliver import adeliver, as_announcers, checked_budget, deliver
 from agent_wait._envelope import EntryPoint, WaitEnvelope, envelope_for
 from agent_wait._locks import alocked, locked
@@ -195,7 +195,7 @@ class WaitPublisher:
                 # Only where there is something to say: an adapter without such failures need not take it.
                 taken = {} if step.taken is None else {"taken": step.taken}
                 return self._adapter.resume_value(step.answer.message, step.question, **taken)
-            case GoOn():
+            case _:
                 return self._adapter.continue_value()
 
     def _config(self, thread_id: str, starts: tuple[str, ...], config: Any) -> Any:

@@ -100,12 +100,20 @@ def closed_asks(
     """What is announced as `resumed`: what a message closed that was applied, or the ask that it names.
 
     The first delivery of an answer may have died between the run and the announcement, and then only the
-    message still names the ask. It must be an ask of this thread, and nothing may be open under its id, since
-    a framework can show one question under another's id: unless that is a later attempt of the same.
+    message still names the ask, and with it those whose answers were kept for this one. It must be an ask of
+    this thread, and nothing may be open under its id, since a framework can show one question under
+    another's id: unless that is a later attempt of the same.
     """
     parked = _parked(message.thread_id, after)
     named = message.ask_id if isinstance(message, Answer) and after.known else None
-    closed = {ask: seen[ask] for ask in seen if ask not in parked and (applied or ask == named)}
+    along = _asks(message.thread_id, after.closed)
+    if named not in along:
+        along = {}
+    closed = {
+        ask: question
+        for ask, question in {**seen, **along}.items()
+        if ask not in parked and (applied or ask == named or ask in along)
+    }
     if isinstance(message, Answer) and named is not None and named not in closed:
         question = _question_of(message)
         if question is not None and all(
@@ -142,7 +150,7 @@ def _verdict(
             return "continued", "the answer had been taken before"
         case Resume() if ask_id(thread_id, decision.question) in _asks(thread_id, after.kept):
             return "kept", f"the framework waits for {len(after.pending)} more"
-        case Resume():
+        case _:
             return "resumed", ""
 
 
