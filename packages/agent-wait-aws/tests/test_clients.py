@@ -11,6 +11,7 @@ from agent_wait_aws import (
     SchedulerAnnounce,
     SnsAnnounce,
     SqsAnnounce,
+    _clients,
 )
 from agent_wait_aws._clients import LazyClient, region_of_arn
 from agent_wait_aws._sqs import region_of_url
@@ -100,6 +101,20 @@ print("done")
     )
 
     assert (ran.stdout, ran.stderr) == ("done\n", "")
+
+
+def test_what_starts_anew_makes_its_client_again_in_a_session_of_its_own() -> None:
+    session = CountingSession()
+    lazy = LazyClient[object]("sns", client=None, region_name=None, session=session)
+    first, lock = lazy.get(), _clients._lock
+
+    _clients._start_anew()
+
+    assert lazy.get() is not first
+    assert lazy.get() is lazy.get()
+    assert len(session.made) == 2
+    assert _clients._lock is not lock
+    assert _clients._own_session is None
 
 
 def test_an_injected_client_is_the_one() -> None:

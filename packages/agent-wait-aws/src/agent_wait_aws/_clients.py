@@ -3,6 +3,7 @@
 import os
 import threading
 import weakref
+from contextlib import suppress
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 C = TypeVar("C")
@@ -96,5 +97,5 @@ def _start_anew() -> None:
     _made.clear()
 
 
-if hasattr(os, "register_at_fork"):  # POSIX
+with suppress(AttributeError):  # which Windows raises, where nothing forks
     os.register_at_fork(after_in_child=_start_anew)

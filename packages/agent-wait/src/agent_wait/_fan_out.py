@@ -23,7 +23,7 @@ MAX_ABANDONED = 8
 
 _CANCEL_GRACE = 1.0  # seconds that coroutines get to clean up before a cancellation goes on without them
 _running: "set[Job]" = set()  # changed by single operations only: no lock that a fork could leave locked
-if hasattr(os, "register_at_fork"):  # POSIX
+with suppress(AttributeError):  # which Windows raises, where nothing forks
     os.register_at_fork(after_in_child=_running.clear)  # what hangs, hangs in the parent
 
 

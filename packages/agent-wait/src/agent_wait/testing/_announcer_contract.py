@@ -162,7 +162,7 @@ class AnnouncerContract(Contract, ABC):
         announcer = self.make()
         for odd in _ODD_IDS:
             question = replace(_question(), id=f"{odd}{uuid.uuid4().hex}")
-            thread_id = odd.replace("\0", "") + _thread()  # a framework may make ids with a NUL, a host may not
+            thread_id = odd.replace("\0", "") + _thread()  # a framework's ids may have a NUL, a host's not
             self._arrived_or_reported(publish([question], thread_id, announcer))
 
     def test_awaited_it_delivers_the_same(self) -> None:
