@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import ClassVar, overload
 
 from agent_wait._envelope import WaitEnvelope
 from agent_wait._errors import AnnounceFailed
@@ -59,7 +59,7 @@ class Publication(Sequence[WaitEnvelope]):
             return NotImplemented
         return (self._envelopes, self.failures) == (other._envelopes, other.failures)
 
-    __hash__ = None  # pyright: ignore[reportAssignmentType]  # envelopes hold JSON objects
+    __hash__: ClassVar[None] = None  # pyright: ignore[reportIncompatibleMethodOverride]  # envelopes hold JSON objects
 
     def __repr__(self) -> str:
         return f"Publication({len(self)} envelopes, {len(self.failures)} failures)"
