@@ -190,25 +190,65 @@ def test_a_waiter_whose_loop_was_closed_is_passed_over() -> None:
         run_until_waiting(2)
         loop.close()
     other.join()
+    lost.close()
+
     assert order == ["other"]
 
+
+def test_a_waiter_whose_loop_was_closed_before_it_could_take_the_lock_does_not_keep_it() -> None:
+    order: list[str] = []
+    lost = hold(order, "lost")
     with locked("t-1"):
-        lost.close()  # as the garbage collector would
+        loop = on_a_loop_of_its_own(lost, 1)
+    loop.close()
+
+    with locked("t-1"):
+        lost.close()
+
+    assert order == []
+
+
+async def for_ever() -> None:
+    async with alocked("t-1"):
+        await asyncio.get_running_loop().create_future()
+
+
+def test_a_holder_whose_loop_was_closed_does_not_keep_the_lock() -> None:
+    order: list[str] = []
+    forgotten, lost = for_ever(), hold(order, "lost")
+    loop = on_a_loop_of_its_own(forgotten, 0)
+    other_loop = on_a_loop_of_its_own(lost, 1)
+    other = started(order, "other")
+    run_until_waiting(2)
+    loop.close()
+    other_loop.close()
+
+    with locked("t-1"):  # the other one was first, and is let in by this arrival
+        assert order == ["other"]
+        forgotten.close()
         assert waiting() == 0
+    other.join()
+    lost.close()
 
 
-def test_a_coroutine_that_is_forgotten_with_the_lock_gives_it_up() -> None:
-    async def for_ever() -> None:
-        async with alocked("t-1"):
-            await asyncio.get_running_loop().create_future()
-
+def test_a_coroutine_that_is_closed_with_the_lock_gives_it_up() -> None:
     forgotten = for_ever()
-    on_a_loop_of_its_own(forgotten, 0).close()
-    assert waiting() == 0
+    loop = on_a_loop_of_its_own(forgotten, 0)
     forgotten.close()
 
     with locked("t-1"):
         assert waiting() == 0
+    loop.close()
+
+
+def test_a_loop_that_is_closed_as_the_lock_is_handed_over_does_no_harm() -> None:
+    waiter = object.__new__(_locks._AsyncWaiter)
+    waiter._loop = asyncio.new_event_loop()
+    waiter._loop.close()
+
+    waiter.wake()
+
+    assert waiter.is_gone
 
 
 async def test_a_hundred_callers_of_both_kinds_never_meet() -> None:

@@ -3,13 +3,18 @@
 import threading
 from collections import deque
 from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Protocol
 
 
 class _Waiter(Protocol):
-    def wake(self) -> bool:
-        """Say that the lock is handed over; False when nobody is there any more to take it."""
+    @property
+    def is_gone(self) -> bool:
+        """Whether it can neither take the lock any more nor give it up."""
+        ...
+
+    def wake(self) -> None:
+        """Say that the lock is handed over."""
         ...
 
 
@@ -45,15 +50,16 @@ async def alocked(thread_id: str) -> AsyncGenerator[None]:
 
 
 class _SyncWaiter:
+    is_gone = False
+
     def __init__(self) -> None:
         self._handed_over = threading.Event()
 
     def wait(self) -> None:
         self._handed_over.wait()
 
-    def wake(self) -> bool:
+    def wake(self) -> None:
         self._handed_over.set()
-        return True
 
 
 class _AsyncWaiter:
@@ -66,12 +72,13 @@ class _AsyncWaiter:
     async def wait(self) -> None:
         await self._handed_over
 
-    def wake(self) -> bool:
-        try:
+    @property
+    def is_gone(self) -> bool:
+        return self._loop.is_closed()
+
+    def wake(self) -> None:
+        with suppress(RuntimeError):  # closed this very moment: whoever comes next finds it gone
             self._loop.call_soon_threadsafe(self._resolve)
-        except RuntimeError:  # the loop is closed
-            return False
-        return True
 
     def _resolve(self) -> None:
         if not self._handed_over.done():
@@ -83,6 +90,8 @@ def _arrive(thread_id: str, waiter: _Waiter) -> bool:
     with _guard:
         queue = _queues.setdefault(thread_id, deque())
         queue.append(waiter)
+        if queue[0].is_gone:
+            _hand_over(queue)
         return queue[0] is waiter
 
 
@@ -92,9 +101,17 @@ def _leave(thread_id: str, waiter: _Waiter) -> None:
         queue = _queues.get(thread_id)
         if queue is None or waiter not in queue:
             return
-        held = queue[0] is waiter
-        queue.remove(waiter)
-        while held and queue and not queue[0].wake():
-            queue.popleft()
+        if queue[0] is waiter:
+            _hand_over(queue)
+        else:
+            queue.remove(waiter)
         if not queue:
             _queues.pop(thread_id, None)
+
+
+def _hand_over(queue: deque[_Waiter]) -> None:
+    queue.popleft()
+    while queue and queue[0].is_gone:
+        queue.popleft()
+    if queue:
+        queue[0].wake()
