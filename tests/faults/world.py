@@ -203,6 +203,8 @@ class World:
         self.bodies: list[tuple[str, str, int, str | None]] = []
         self.ledger: defaultdict[tuple[str, str], dict[str, int]] = defaultdict(dict)
         self.told: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+        self.open: set[str] = set()
+        self.kept: set[str] = set()
         self.reported: dict[str, str] = {}
         self.failed: set[tuple[str, str]] = set()
         self.released = threading.Event()
@@ -407,7 +409,13 @@ class World:
         return build(self.kind, saver, is_async=self.is_async)
 
     def _at_once(self, thread: str, nth: int) -> None:
-        """Past the queue, which is empty: as two processes without a claim would be, but in one."""
+        """Past the queue, which is empty: as two processes without a claim would be, but in one.
+
+        Not where a body is to fail after its effect: a rejection that comes next is then applied, which is
+        what a queue is there for.
+        """
+        if any(left for (_, when), left in self.failing.items() if when == "after"):
+            return
         waiting = self.inbox(thread)
         if not waiting or self.queues.get(thread) or self.is_async:
             return
@@ -534,9 +542,19 @@ class World:
             raise Violation(6, f"nothing was logged of a message that was {outcome.kind}")
         given = self.given.get(message.by or "")
         if given is not None:
+            if outcome.kind == "kept":
+                self.kept.add(given.envelope.ask_id)
+            self._judge_open(given.envelope, outcome)
             self.reported[given.envelope.ask_id] = outcome.kind
         if outcome.kind in RAN and (message.by is None or (given is not None and not given.proper)):
             raise Violation(3, f"{outcome.kind}, on an answer that names another question, or is none")
+
+    def _judge_open(self, envelope: WaitEnvelope, outcome: Outcome) -> None:
+        """An answer to what somebody is asked at the end finds it open, the first time."""
+        if envelope.ask_id in self.open:
+            self.open.discard(envelope.ask_id)
+            if outcome.kind == "already_answered" and envelope.ask_id not in self.kept:
+                raise Violation(7, f"{envelope.question} was closed, and somebody is asked still")
 
     def _judge_body(self, run: str, item: str, amount: int, by: str | None) -> None:
         given = self.given.get(by or "")
@@ -567,6 +585,11 @@ class World:
         for _ in range(ROUNDS):
             self._drain()
             waiting = [each for thread in self.queues for each in self.inbox(thread)]
+            # Everything was delivered: what somebody is still asked now, nobody has closed.
+            self.open = {each.ask_id for each in waiting if each.thread_id not in self.given_up}
+            for envelope in waiting:
+                if envelope.ask_id in self.open and self.told[_run_of(envelope)]:
+                    raise Violation(7, f"{envelope.question} is asked still, and its customer has been told")
             for envelope in waiting:
                 if self._is_late(envelope):
                     self._give(envelope, envelope.default, None)
@@ -656,6 +679,11 @@ def _loop() -> Generator[None]:
     finally:
         asyncio.set_event_loop(None)
         loop.close()
+
+
+def _run_of(envelope: WaitEnvelope) -> str:
+    question: Any = envelope.question
+    return question.get("args", question)["run"]
 
 
 def _malformed(body: dict[str, Any], nth: int) -> Any:
