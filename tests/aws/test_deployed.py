@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from local_stack import STACK, Deployed, request, until
@@ -59,15 +60,19 @@ def test_what_cannot_be_announced_comes_again_and_holds_up_no_other_thread(stack
 def test_a_deadline_is_a_schedule_in_the_stack_s_own_group(stack: Stack) -> None:
     aws.sqs().send_message(
         QueueUrl=stack.resources.entry_queue_url,
-        MessageGroupId="t-1",
-        MessageBody=request("t-1", "o-1002", "41000.00"),
+        MessageGroupId="t-3",
+        MessageBody=request("t-3", "o-1003", "18250.50"),
     )
     group = Agent(stack.agent).variables()["SCHEDULE_GROUP"]
     scheduler = aws.client("scheduler")
 
-    (found,) = until(lambda: scheduler.list_schedules(GroupName=group)["Schedules"])
+    def targets() -> list[Any]:
+        named = [each["Name"] for each in scheduler.list_schedules(GroupName=group)["Schedules"]]
+        found = [scheduler.get_schedule(GroupName=group, Name=name)["Target"] for name in named]
+        return [each for each in found if each["SqsParameters"] == {"MessageGroupId": "t-3"}]
 
-    schedule = scheduler.get_schedule(GroupName=group, Name=found["Name"])
-    assert json.loads(schedule["Target"]["Input"])["answer"]["action"] == "reject"
-    assert schedule["Target"]["SqsParameters"] == {"MessageGroupId": "t-1"}
-    assert schedule["Target"]["RoleArn"].rpartition("/")[2].startswith(f"{STACK}-DeadlineRole")
+    (target,) = until(targets)
+
+    assert json.loads(target["Input"])["answer"]["action"] == "reject"
+    assert target["Arn"].rpartition(":")[2] == stack.resources.entry_queue_url.rpartition("/")[2]
+    assert target["RoleArn"].rpartition("/")[2].startswith(f"{STACK}-DeadlineRole")
