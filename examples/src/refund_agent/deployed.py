@@ -229,9 +229,7 @@ class DeployedWorld(World):
         self._by_hand = False
         super().__init__(stack.resources, report)
         self.seen = Seen(stack.resources, wait_seconds=ARRIVAL_SECONDS)
-        self._agent.listen(on=True)
-        if self._agent.variables().get("CLOCK_AHEAD_SECONDS", "0") != "0":
-            self._agent.configure(CLOCK_AHEAD_SECONDS="0")
+        self._agent.reset()
         if not self._sweep_function.variables().get("SCENARIO_CLOCK"):
             self._sweep_function.configure(SCENARIO_CLOCK="1")
 
