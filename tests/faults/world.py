@@ -452,6 +452,8 @@ class World:
             m for m in both if str(m.by) not in outcomes or not outcomes[str(m.by)].acknowledge
         ]
         self.trace.append(f"at once: {[(by, outcome.kind) for by, outcome in outcomes.items()]}")
+        if any(outcome.kind == "kept" for outcome in outcomes.values()):
+            self.kept.add(envelope.ask_id)
         self.checked[3] += 1
         if sum(outcome.kind == "resumed" for outcome in outcomes.values()) > 1:
             raise Violation(3, "two answers to one question were both applied")

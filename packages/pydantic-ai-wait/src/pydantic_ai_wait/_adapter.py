@@ -182,7 +182,13 @@ def _after(plan: _Plan, result: AgentRunResult[Any] | None) -> Row:
         return plan.row
     output = result.output
     requests = output if isinstance(output, DeferredToolRequests) else None
-    return Row(history=tuple(result.all_messages()), requests=requests, starts=plan.row.starts)
+    answered = {} if plan.row.requests is None else questions_of(plan.row.requests, plan.row.history)
+    return Row(
+        history=tuple(result.all_messages()),
+        requests=requests,
+        starts=plan.row.starts,
+        closed={name: question.pack() for name, question in answered.items()},
+    )
 
 
 def _state(row: Row | None) -> ThreadState:
@@ -196,6 +202,7 @@ def _state(row: Row | None) -> ThreadState:
         pending=tuple(question for question in questions.values() if question.id not in kept),
         starts=row.starts,
         kept=tuple(question for question in questions.values() if question.id in kept),
+        closed=tuple(Question.unpack(name, packed) for name, packed in row.closed.items()),
         taken={
             name: Taken(answer=message["answer"], resume_id=name)
             for name, message in answered.items()

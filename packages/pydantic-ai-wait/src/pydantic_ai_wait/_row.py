@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 from agent_wait import WaitError
@@ -35,6 +35,7 @@ class Row:
         inbox: Answers that wait for the rest, or that a run failed on.
         failed: The last run had the answers of the inbox, and raised.
         starts: The last 16 start ids, oldest first.
+        closed: The questions that the last run had answers to, packed, by their ids.
     """
 
     history: tuple[ModelMessage, ...] = ()
@@ -42,6 +43,7 @@ class Row:
     inbox: tuple[Mapping[str, Any], ...] = ()
     failed: bool = False
     starts: tuple[str, ...] = ()
+    closed: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def to_bytes(self) -> bytes:
         """UTF-8 JSON."""
@@ -53,6 +55,7 @@ class Row:
             "inbox": list(self.inbox),
             "failed": self.failed,
             "starts": list(self.starts),
+            "closed": dict(self.closed),
         }
         return json.dumps(written, ensure_ascii=False, separators=(",", ":")).encode()
 
@@ -74,6 +77,7 @@ class Row:
                 inbox=tuple(cast("list[Mapping[str, Any]]", read.get("inbox") or [])),
                 failed=bool(read.get("failed")),
                 starts=tuple(read.get("starts") or ()),
+                closed=dict(read.get("closed") or {}),
             )
         except (ValueError, AttributeError, TypeError) as error:
             raise WaitError("what the store has for this thread is no row of ours, or damaged") from error
