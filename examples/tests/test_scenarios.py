@@ -1,8 +1,11 @@
 """The demo is the test from end to end."""
 
+import inspect
 import io
+import re
 import subprocess
 import sys
+from collections import Counter
 from decimal import Decimal
 
 import pytest
@@ -22,6 +25,14 @@ def run(letter: str) -> tuple[int, str]:
 def test_the_scenario_holds(letter: str) -> None:
     status, told = run(letter)
     assert status == 0, told
+
+
+def test_no_two_scenarios_judge_one_order_since_the_demo_runs_them_on_one_ledger() -> None:
+    judged = re.compile(r'seen\.(?:refunds|notices|entries)\([^)]*?"(o-[0-9]+)"')
+    sources = [inspect.getsource(scenario) for scenario in scenarios.SCENARIOS.values()]
+    times = Counter(order for source in sources for order in set(judged.findall(source)))
+    assert len(times) >= len(sources) - 1
+    assert set(times.values()) == {1}
 
 
 def test_a_scenario_that_does_not_hold_fails_and_says_what_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -169,7 +169,7 @@ def delivered_twice(world: World) -> None:
 def the_broker_is_down(world: World) -> None:
     """The broker is down when a question is asked: nothing is acknowledged until everybody has it"""
     world.broker(up=False)
-    world.request("refund-g", "o-1006", "6300.10", "wrong colour")
+    world.request("refund-g", "o-1011", "6300.10", "wrong colour")
     outcomes = world.work()
     world.check("the request ran", expected=["started"], seen=kinds(outcomes))
     world.check("and is not acknowledged", expected=[False], seen=acknowledged(outcomes))
@@ -197,14 +197,14 @@ def the_broker_is_down(world: World) -> None:
     world.check("and that the first is closed", expected=1, seen=len(world.seen.closings("refund-g")))
     world.answer("refund-g", APPROVE, by="mia")
     world.work()
-    world.show("o-1006")
-    world.check("6300.10 was refunded, once", expected=["6300.10"], seen=world.seen.refunds("o-1006"))
+    world.show("o-1011")
+    world.check("6300.10 was refunded, once", expected=["6300.10"], seen=world.seen.refunds("o-1011"))
     world.check("both rows are closed", expected=["closed", "closed"], seen=world.seen.statuses("refund-g"))
 
 
 def the_process_is_killed(world: World) -> None:
     """The process is killed at six points, with SIGKILL: one question, one refund, one notification"""
-    world.request("refund-h", "o-1002", "41000.00", "never delivered")
+    world.request("refund-h", "o-1010", "33500.00", "never delivered")
     for at in ("while its run is stored", "between its run and the announcement", "between the announcers"):
         world.check(f"killed {at}", expected=SIGKILLED, seen=world.be_killed(at))
     world.work()
@@ -218,9 +218,9 @@ def the_process_is_killed(world: World) -> None:
     ):
         world.check(f"killed {at}", expected=SIGKILLED, seen=world.be_killed(at))
     world.work()
-    world.show("o-1002")
-    world.check("41000.00 was refunded, once", expected=["41000.00"], seen=world.seen.refunds("o-1002"))
-    world.check("the customer was told, once", expected=1, seen=len(world.seen.notices("o-1002")))
+    world.show("o-1010")
+    world.check("33500.00 was refunded, once", expected=["33500.00"], seen=world.seen.refunds("o-1010"))
+    world.check("the customer was told, once", expected=1, seen=len(world.seen.notices("o-1010")))
     world.check("the question was announced as closed", expected=1, seen=len(world.seen.closings("refund-h")))
     world.check("its row is closed", expected=["closed"], seen=world.seen.statuses("refund-h"))
     world.check("nothing was given up", expected=[], seen=world.seen.dead_letters())

@@ -26,6 +26,8 @@ ORDERS = {
         Order("o-1007", "Pinewood School", "forty chairs", Decimal("4800.00")),
         Order("o-1008", "Quarry Bank Press", "a guillotine", Decimal("15000.00")),
         Order("o-1009", "Rookery Farm", "a seed drill", Decimal("22750.25")),
+        Order("o-1010", "Saltmarsh Pottery", "a kiln", Decimal("33500.00")),
+        Order("o-1011", "Tern Island Ferries", "a winch", Decimal("6300.10")),
     )
 }
 
