@@ -204,7 +204,7 @@ class World:
         self.ledger: defaultdict[tuple[str, str], dict[str, int]] = defaultdict(dict)
         self.told: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         self.open: set[str] = set()
-        self.kept: set[str] = set()
+        self.dead: list[Sent] = []
         self.reported: dict[str, str] = {}
         self.failed: set[tuple[str, str]] = set()
         self.released = threading.Event()
@@ -356,7 +356,7 @@ class World:
             message.failures += 1
             self.faults["run raised"] += 1
             if message.failures == GIVE_UP_AFTER:
-                queue.pop(0)
+                self.dead.append(queue.pop(0))
                 self.given_up.add(thread)
                 self.faults["message given up"] += 1
         if life.died_at is not None:
@@ -452,8 +452,6 @@ class World:
             m for m in both if str(m.by) not in outcomes or not outcomes[str(m.by)].acknowledge
         ]
         self.trace.append(f"at once: {[(by, outcome.kind) for by, outcome in outcomes.items()]}")
-        if any(outcome.kind == "kept" for outcome in outcomes.values()):
-            self.kept.add(envelope.ask_id)
         self.checked[3] += 1
         if sum(outcome.kind == "resumed" for outcome in outcomes.values()) > 1:
             raise Violation(3, "two answers to one question were both applied")
@@ -544,18 +542,19 @@ class World:
             raise Violation(6, f"nothing was logged of a message that was {outcome.kind}")
         given = self.given.get(message.by or "")
         if given is not None:
-            if outcome.kind == "kept":
-                self.kept.add(given.envelope.ask_id)
             self._judge_open(given.envelope, outcome)
             self.reported[given.envelope.ask_id] = outcome.kind
         if outcome.kind in RAN and (message.by is None or (given is not None and not given.proper)):
             raise Violation(3, f"{outcome.kind}, on an answer that names another question, or is none")
 
     def _judge_open(self, envelope: WaitEnvelope, outcome: Outcome) -> None:
-        """An answer to what somebody is asked at the end finds it open, the first time."""
+        """An answer to what somebody is asked at the end finds it open, the first time.
+
+        (Or kept, in Pydantic AI, since before.)
+        """
         if envelope.ask_id in self.open:
             self.open.discard(envelope.ask_id)
-            if outcome.kind == "already_answered" and envelope.ask_id not in self.kept:
+            if outcome.kind == "already_answered" and self.kind != "pydantic_ai":
                 raise Violation(7, f"{envelope.question} was closed, and somebody is asked still")
 
     def _judge_body(self, run: str, item: str, amount: int, by: str | None) -> None:
@@ -583,6 +582,10 @@ class World:
         for consumer in self.consumers.values():
             consumer.state = "works"
         self.failing.clear()
+        if self.kind == "bare":
+            # What has taken an answer to a bare interrupt takes no other: only a redrive brings that again.
+            for dead in self.dead:
+                self._send(Sent(dead.thread, dead.body, dead.by))
         waiting: list[WaitEnvelope] = []
         for _ in range(ROUNDS):
             self._drain()
