@@ -121,7 +121,7 @@ def test_a_mistake_shows_at_the_line_that_made_it(fields: dict[str, Any], why: s
 
 @pytest.mark.parametrize("data", [[], "P3D", 3], ids=repr)
 def test_a_stored_policy_that_is_no_object_is_refused(data: Any) -> None:
-    with pytest.raises(PolicyError, match=f"a policy is an object, not {type(data).__name__}$"):
+    with pytest.raises(PolicyError, match=f"^a policy is an object, not {type(data).__name__}$"):
         WaitPolicy.from_dict(data)
 
 
