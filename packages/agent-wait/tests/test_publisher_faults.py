@@ -94,7 +94,7 @@ class Faults(RuleBasedStateMachine):
         self.consumers = Consumer(), Consumer()
         self.queues: dict[str, list[Delivery]] = {thread: [] for thread in THREADS}
         self.sent: list[dict[str, Any]] = []
-        self.given_up = False
+        self.given_up: list[dict[str, Any]] = []
         self.sent_starts = 0
         self.accepted: set[tuple[str, str]] = set()
         self.given: set[tuple[str, JSON]] = set()
@@ -176,8 +176,7 @@ class Faults(RuleBasedStateMachine):
         except RuntimeError:
             delivery.failures += 1
             if delivery.failures == GIVE_UP_AFTER:
-                self.queues[thread].pop(0)
-                self.given_up = True
+                self.given_up.append(self.queues[thread].pop(0).message)
             return
         assert outcome.acknowledge == (not outcome.publication.failures)
         if outcome.acknowledge:
@@ -255,6 +254,8 @@ class Faults(RuleBasedStateMachine):
         self.world.failing.clear()
         for consumer in self.consumers:
             consumer.down = False
+        for message in list(self.given_up):  # once it is mended, somebody sends it again
+            self.send(message)
         for _ in range(20):
             self.drain()
             if not (waiting := self.inbox()):
@@ -278,7 +279,7 @@ class Faults(RuleBasedStateMachine):
     def finished(self, thread: str) -> None:
         self.always(thread)
         made = [e for consumer in self.consumers for e in consumer.created.values()]
-        if not self.given_up:  # what the transport gave up is for a sweep to find
+        if not self.given_up:  # what happened in between was no transport's to keep
             state = self.state(thread)
             assert not state.pending, "a question is open and in nobody's inbox"
             assert not state.unfinished, "work is left"
